@@ -1,4 +1,4 @@
-//! The command line. Every setting of the server is a flag; their declarations are the server's.
+//! The command line definition. Every server setting is also a flag.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, Subcommand};
 use rota_settings::{Declaration, declarations};
@@ -13,14 +13,14 @@ Examples:
   ROTA_RETENTION_COMPLETED=2d rota serve       every flag is also a variable
 
 Every setting can come from a flag, from a ROTA_... variable or from the file, in this order of
-precedence. `rota config` shows what is in force and where it came from.";
+precedence. `rota config` shows the effective values and where they came from.";
 
 const CONFIG_EXAMPLES: &str = "\
 Examples:
   rota config                                  what `rota serve` would use here
   rota config --config /etc/rota.toml --json   the same for a file, for scripts";
 
-/// The flags that are shown first; the rest stands under its own heading.
+/// Flags listed first in the help; the others have their own heading.
 const COMMON: &[&str] = &["listen", "data", "durability", "log.format", "log.level"];
 
 const EXAMPLES: &str = "\
@@ -28,7 +28,7 @@ Examples:
   rota serve                                   start a server here
   rota enqueue email.send --args '[\"you@example.com\"]'
   rota work --queue email -- ./send.sh         run a script for each job
-  rota jobs --state discarded                  what failed for good
+  rota jobs --state discarded                  what failed permanently
   rota queues                                  how much waits, and where
   rota tenants top                             who gets what, second by second
 
@@ -45,7 +45,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Shell", &["completions", "help"]),
 ];
 
-/// What was given. A mistake ends the process as clap does it, unless it is to be told as JSON.
+/// Parses the arguments. Errors exit the process as in clap, unless `--json` asks for JSON.
 pub(crate) fn parse() -> Result<ArgMatches, Failure> {
     command().try_get_matches().map_err(|error| {
         let as_json = std::env::args_os().any(|argument| argument == "--json");
@@ -53,14 +53,14 @@ pub(crate) fn parse() -> Result<ArgMatches, Failure> {
             error.exit();
         }
         let text = error.to_string();
-        // What follows the first paragraph repeats the usage.
+        // Everything after the first paragraph repeats the usage.
         let message = text.split("\n\n").next().unwrap_or_default();
         Failure::usage(message.trim_start_matches("error: ").trim_end())
             .hint("The command's --help has examples.")
     })
 }
 
-/// Whether the command that was given has `--json`, and it was given too.
+/// Whether the selected subcommand supports `--json` and it was given.
 pub(crate) fn wants_json(matches: &ArgMatches) -> bool {
     match matches.subcommand() {
         Some((_, inner)) => wants_json(inner),
@@ -77,7 +77,7 @@ pub(crate) fn command() -> Command {
     ))
 }
 
-/// clap has no groups of commands, so they are part of the template.
+/// clap cannot group commands, so the groups are part of the help template.
 fn groups(command: &Command) -> String {
     let about = |name: &str| match command.find_subcommand(name) {
         Some(found) => found.get_about().map(ToString::to_string).unwrap_or_default(),
@@ -97,7 +97,7 @@ fn groups(command: &Command) -> String {
 fn with_server_commands() -> Command {
     Command::new("rota")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("A background-job server for software that serves many customers at once")
+        .about("A background job server for multi-tenant software")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .after_help(EXAMPLES)
@@ -107,7 +107,7 @@ fn with_server_commands() -> Command {
         )
         .subcommand(
             with_settings(
-                Command::new("config").about("Show the settings in force and their origin"),
+                Command::new("config").about("Show the effective settings and their origin"),
             )
             .arg(
                 Arg::new("json")
@@ -135,7 +135,7 @@ fn with_settings(command: Command) -> Command {
     })
 }
 
-/// A short word for what a setting takes; choices are spelt out.
+/// A short placeholder for a setting's value; choices are spelled out.
 fn value_name(accepts: &str) -> String {
     let kinds = [
         ("a duration", "DURATION"),

@@ -1,52 +1,52 @@
-//! How a command ends badly: what is said, and the exit code.
+//! Failures of a command: the message and the exit code.
 
 use rota_client::{Error, Refusal};
 use serde_json::{Map, Value, json};
 
 use crate::output::plural;
 
-/// Something went wrong, here or in the server.
+/// A failure here or in the server.
 const FAILED: u8 = 1;
-/// What was asked for makes no sense.
+/// A mistake in the command.
 const USAGE: u8 = 2;
-/// There is no server, or it is none of ours.
+/// No server, or not a job server.
 const UNREACHABLE: u8 = 3;
-/// There is no such job, queue, worker or schedule.
+/// No such job, queue, worker or schedule.
 const MISSING: u8 = 4;
-/// The server said no.
+/// The server rejected the request.
 const REFUSED: u8 = 5;
 
-/// How the server's hints name the time to wait.
+/// How the server's hints refer to the time to wait.
 const WAIT: &str = "after the time in Retry-After";
 
-/// Why a command ended badly.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub message: String,
     /// What to do about it.
     pub hint: Option<String>,
     pub code: u8,
-    /// For programs, beside the message.
+    /// For programs, in addition to the message.
     details: Map<String, Value>,
 }
 
 impl Failure {
-    /// Something went wrong.
+    /// A general failure.
     pub fn error(message: impl Into<String>) -> Self {
         Self { message: message.into(), hint: None, code: FAILED, details: Map::new() }
     }
 
-    /// What was asked for makes no sense.
+    /// A mistake in the command.
     pub fn usage(message: impl Into<String>) -> Self {
         Self { code: USAGE, ..Self::error(message) }
     }
 
-    /// There is no server, or it is none of ours.
+    /// No server, or not a job server.
     pub fn unreachable(message: impl Into<String>) -> Self {
         Self { code: UNREACHABLE, ..Self::error(message) }
     }
 
-    /// Filters of a list were given, and then something other than the list was asked for.
+    /// List filters were given together with a subcommand other than the list.
     pub fn misplaced_filters(example: &str) -> Self {
         Self::usage("filters stand behind the subcommand").hint(format!("Such as: {example}"))
     }
@@ -61,7 +61,7 @@ impl Failure {
         self
     }
 
-    /// Several things failed; one exit code if they all have the same.
+    /// Several failures; keeps their exit code if they all share one.
     pub fn several(message: String, failures: &[(String, Self)]) -> Self {
         let lines: Vec<String> = failures
             .iter()
@@ -80,7 +80,7 @@ impl Failure {
         several
     }
 
-    /// On standard error, for people or for programs.
+    /// Prints to standard error, for people or for programs.
     pub fn say(&self, as_json: bool) {
         use std::io::Write;
         let mut text = match as_json {
@@ -91,7 +91,7 @@ impl Failure {
             text.push('\n');
             text.push_str(hint);
         }
-        // There is nobody left to tell that nobody listens.
+        // Nothing can be done if standard error is closed.
         let _ = writeln!(std::io::stderr(), "{text}");
     }
 
@@ -154,7 +154,7 @@ fn refused(refusal: &Refusal) -> Failure {
     }
 }
 
-/// Says how long to wait, where the server speaks of a header that nobody sees here.
+/// Names the time to wait, if the server's hint refers to a header.
 fn with_the_time(hint: Option<String>, seconds: u64) -> String {
     let time = plural(seconds, "second", "seconds");
     match hint {
@@ -164,7 +164,7 @@ fn with_the_time(hint: Option<String>, seconds: u64) -> String {
     }
 }
 
-/// What to do here, where the server speaks of headers.
+/// Rewrites the server's hint for the command line, which has no headers.
 fn in_our_words(refusal: &Refusal) -> Option<String> {
     let header = refusal.details.get("field").is_some_and(|field| field == "X-OJS-Tenant");
     let hint = match &*refusal.code {

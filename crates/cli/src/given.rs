@@ -1,4 +1,4 @@
-//! Gathering the settings from where people put them.
+//! Collects settings from flags, environment and file.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ pub(crate) fn settings(matches: &ArgMatches) -> Result<Settings, Failure> {
     resolve(&flags, path.as_deref())
 }
 
-/// The settings as a server that is given these flags would have them.
+/// The settings that a server with these flags would use.
 pub(crate) fn resolve(
     flags: &[(String, String)],
     file: Option<&Path>,
@@ -39,7 +39,7 @@ fn read(path: &Path) -> Result<(&Path, String), Failure> {
     }
 }
 
-/// Only what is meant for us is looked at, and that must be text.
+/// Considers only variables with our prefix, which must be valid text.
 fn environment() -> Result<Vec<(String, String)>, Failure> {
     let ours = std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("ROTA_"));
     ours.map(|(name, value)| match (name.into_string(), value.into_string()) {

@@ -10,7 +10,7 @@ use crate::{Failure, given};
 /// Options of every command that works on a data directory.
 #[derive(Debug, Args)]
 pub(crate) struct Local {
-    /// The data directory, if it is not that of the settings (ROTA_DATA, or ./rota-data)
+    /// The data directory; default: from the settings (ROTA_DATA, or ./rota-data)
     #[arg(long, value_name = "DIR", help_heading = "Data and output")]
     data: Option<String>,
 
@@ -31,7 +31,7 @@ impl Local {
     }
 }
 
-/// Whether somebody chose the directory, or it is the one that nobody had to choose.
+/// Whether the directory was chosen explicitly or is the default.
 pub(crate) fn is_chosen(settings: &Settings) -> bool {
     settings.table().iter().any(|row| row.key == "data" && row.origin != Origin::Default)
 }

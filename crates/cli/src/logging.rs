@@ -1,4 +1,4 @@
-//! Log lines, for people or for machines.
+//! Log lines, as text or as JSON.
 
 use std::io::IsTerminal;
 
@@ -7,7 +7,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::Failure;
 
-/// Starts logging to standard error. `ROTA_LOG` overrules the level with a filter such as
+/// Starts logging to standard error. `ROTA_LOG` overrides the level with a filter such as
 /// `rota_server=debug`.
 pub(crate) fn start(settings: &Settings) -> Result<(), Failure> {
     let level = match settings.log.level {

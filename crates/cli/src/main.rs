@@ -1,4 +1,4 @@
-//! `rota`: one binary for everything.
+//! The `rota` binary: the server and its command line tools.
 
 mod arguments;
 mod commands;
@@ -13,8 +13,8 @@ use std::process::ExitCode;
 
 pub(crate) use failure::Failure;
 
-/// A request's memory is taken on one thread and given back on another, which the system's
-/// allocator is slow at.
+/// A request's memory is allocated on one thread and freed on another, which the system
+/// allocator handles slowly.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

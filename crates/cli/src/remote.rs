@@ -8,7 +8,7 @@ use crate::Failure;
 /// Options of every command that talks to a server.
 #[derive(Debug, Args)]
 pub(crate) struct Remote {
-    /// Where the server is
+    /// The server's address
     #[arg(
         long,
         global = true,
@@ -19,7 +19,7 @@ pub(crate) struct Remote {
     )]
     pub url: String,
 
-    /// Act as this tenant, and see nobody else's jobs
+    /// Act as this tenant, and see only its jobs
     #[arg(
         long,
         global = true,

@@ -25,240 +25,238 @@ settings! {
         listen: SocketAddr = address(), "127.0.0.1:8080",
             "Address and port that the server listens on; port 0 picks a free one.";
         data: PathBuf = directory(), "./rota-data",
-            "Directory that holds the data; it is created when missing.";
+            "Data directory; created if missing.";
         durability: Durability = one_of(), "fsync",
-            "When a commit counts as safe: on the disk (`fsync`), or handed to the system (`os`).";
+            "When a commit counts as durable: on disk (`fsync`), or handed to the operating system (`os`).";
     }
     log: Log {
         format: LogFormat = one_of(), "text",
-            "Form of the lines in the log.";
+            "Format of log lines.";
         level: LogLevel = one_of(), "info",
-            "Least severe level that is logged.";
+            "Least severe level to log.";
     }
     shutdown: Shutdown {
         grace: Duration = duration(0..=HOUR), "25s",
-            "How long requests under way may take to finish once the server is told to stop.";
+            "How long requests in progress may take to finish at shutdown.";
     }
     http: Http {
         max_connections: usize = number(1..=1_000_000), "10000",
-            "Most connections open at once. When all but a twentieth are in use, a new one serves a single \
+            "Maximum open connections. When all but a twentieth are in use, a new connection serves one \
             request, which may not wait.";
         header_timeout: Duration = duration(MILLISECOND..=HOUR), "30s",
-            "How long a client may take to send the head of a request.";
+            "How long a client may take to send the headers of a request.";
         body_timeout: Duration = duration(MILLISECOND..=HOUR), "30s",
             "How long a client may take to send the body of a request.";
     }
     limits: Limits {
         body_bytes: usize = size(KIB..=GIB), "16MiB",
-            "Largest request body.";
+            "Maximum size of a request body.";
         job_bytes: usize = size(KIB..=GIB), "1MiB",
-            "Largest single job envelope; at most `limits.body_bytes`.";
+            "Maximum size of a single job envelope; at most `limits.body_bytes`.";
         result_bytes: usize = size(KIB..=GIB), "1MiB",
-            "Largest result of a job.";
+            "Maximum size of a job's result.";
         error_bytes: usize = size(KIB..=GIB), "64KiB",
-            "Largest error that a worker reports for a job.";
+            "Maximum size of an error that a worker reports for a job.";
         json_depth: usize = number(1..=1000), "100",
-            "Deepest nesting of arrays and objects in a request.";
+            "Maximum nesting of arrays and objects in a request.";
         batch_jobs: usize = number(1..=1000), "1000",
-            "Most jobs enqueued by one request.";
+            "Maximum jobs enqueued by one request.";
         fetch_jobs: usize = number(1..=1000), "1000",
-            "Most jobs handed out by one fetch.";
+            "Maximum jobs returned by one fetch.";
         queues: usize = number(1..=10_000_000), "10000",
-            "Most distinct queues.";
+            "Maximum number of queues.";
         queues_per_tenant: usize = number(1..=10_000_000), "1000",
-            "Most queues that one tenant may have made.";
+            "Maximum queues created by one tenant.";
         tenants: usize = number(1..=10_000_000), "200000",
-            "Most tenants known at once. Beyond that, requests of tenants that are neither known nor configured \
-            are refused; the last twentieth is for tenants that are configured, who are never refused.";
+            "Maximum known tenants. Beyond it, tenants that are neither known nor configured are rejected; the \
+            last twentieth is for configured tenants, which are never rejected.";
         classes: usize = number(1..=100_000_000), "1000000",
-            "Most classes of unfinished jobs. A class is a tenant, queue, job type, priority and execution \
-            policy. Classes of finished jobs that are kept may be ten times as many.";
+            "Maximum classes of unfinished jobs. A class is a tenant, queue, job type, priority and execution \
+            policy. Including finished jobs, the maximum is ten times as many.";
         classes_per_tenant: usize = number(1..=10_000_000), "10000",
-            "Most classes of unfinished jobs of one tenant; ten times as many with finished jobs that are kept.";
+            "Maximum classes of one tenant's unfinished jobs; including finished jobs, ten times as many.";
         pools: usize = number(1..=1_000_000), "1000",
-            "Most worker pools. Only operators make pools.";
+            "Maximum worker pools. Only operators create pools.";
         workers: usize = number(1..=10_000_000), "100000",
-            "Most workers known at once.";
+            "Maximum known workers.";
         workers_per_tenant: usize = number(1..=10_000_000), "10000",
-            "Most workers of one tenant.";
+            "Maximum workers of one tenant.";
         crons: usize = number(1..=10_000_000), "10000",
-            "Most cron schedules.";
+            "Maximum cron schedules.";
         crons_per_tenant: usize = number(1..=10_000_000), "1000",
-            "Most cron schedules of one tenant.";
+            "Maximum cron schedules of one tenant.";
         cron_runs: usize = number(1..=10_000_000), "100000",
-            "Most unfinished runs of cron schedules; beyond that a run is skipped.";
+            "Maximum unfinished cron runs; further runs are skipped.";
         cron_runs_per_tenant: usize = number(1..=10_000_000), "10000",
-            "Most unfinished runs of one tenant's cron schedules.";
+            "Maximum unfinished cron runs of one tenant.";
         event_streams: Option<usize> = or_auto(number(0..=1_000_000)), "auto",
-            "Most event streams open at once; beyond that a request for one is answered with 503. `auto` is a \
-            tenth of `http.max_connections`.";
+            "Maximum open event streams; further ones are rejected with 503. `auto` is a tenth of \
+            `http.max_connections`.";
         event_streams_per_tenant: Option<usize> = or_auto(number(0..=1_000_000)), "auto",
-            "Most event streams of one tenant open at once; `auto` is a tenth of `limits.event_streams`.";
+            "Maximum open event streams of one tenant; `auto` is a tenth of `limits.event_streams`.";
         waiting_fetches: Option<usize> = or_auto(number(1..=1_000_000)), "auto",
-            "Most fetches that wait for a job at once; `auto` is seven tenths of `http.max_connections`. \
-            All requests that wait may together hold nine tenths of the connections.";
+            "Maximum fetches waiting for a job; `auto` is seven tenths of `http.max_connections`. All waiting \
+            requests together may use nine tenths of the connections.";
         waiting_fetches_per_tenant: Option<usize> = or_auto(number(1..=1_000_000)), "auto",
-            "Most fetches of one tenant that wait at once; `auto` is a tenth of `limits.waiting_fetches`.";
+            "Maximum waiting fetches of one tenant; `auto` is a tenth of `limits.waiting_fetches`.";
         waiting_enqueues: Option<usize> = or_auto(number(1..=1_000_000)), "auto",
-            "Most enqueue requests that wait for room in a full queue at once; `auto` is a tenth of \
+            "Maximum enqueue requests waiting for room in a full queue; `auto` is a tenth of \
             `http.max_connections`.";
         waiting_enqueues_per_tenant: Option<usize> = or_auto(number(1..=1_000_000)), "auto",
-            "Most enqueue requests of one tenant that wait at once; `auto` is a tenth of \
-            `limits.waiting_enqueues`.";
+            "Maximum waiting enqueue requests of one tenant; `auto` is a tenth of `limits.waiting_enqueues`.";
         rate_limits: usize = number(1..=10_000_000), "100000",
-            "Most rate limit keys with a declaration, an override or a pause that was made through the API.";
+            "Maximum rate limit keys with a declaration, override or pause made through the API.";
         rate_limits_per_tenant: usize = number(1..=10_000_000), "1000",
-            "Most such keys of one tenant.";
+            "Maximum rate limit keys of one tenant with a declaration, override or pause made through the API.";
         rate_keys_per_tenant: usize = number(1..=10_000_000), "10000",
-            "Most rate limit keys that the jobs of one tenant may use at once.";
+            "Maximum rate limit keys in use by the jobs of one tenant.";
         rate_limit_pause: Duration = duration(MILLISECOND..=366 * DAY), "1h",
-            "Longest pause of a rate limit that a worker may ask for with `rate_limit_until`.";
+            "Longest pause that a worker may request with `rate_limit_until`.";
         rate_limit_pauses: usize = number(1..=1_000_000), "100",
-            "Most pauses that one job may ask for; after that its failure counts as any other.";
+            "Maximum pauses that one job may request; after that, its failure counts like any other.";
         reschedule_delay: Duration = duration(MILLISECOND..=DAY), "1s",
-            "First delay of a job that is rescheduled by a limit whose opening is not known; \
-            it grows from one time to the next.";
+            "First delay of a job rescheduled by a limit with no known opening time; it grows with each further \
+            reschedule.";
     }
     tenancy: Tenancy {
         default: TenantId = tenant(), "_default",
-            "Tenant of the jobs that name none.";
+            "Tenant of jobs that do not name one.";
         required: bool = boolean(), "false",
-            "Refuse jobs that name no tenant instead of giving them to `tenancy.default`.";
+            "Reject jobs that do not name a tenant, instead of assigning them to `tenancy.default`.";
         source: Vec<TenantSource> = list_of(),
             "body,header,credentials",
-            "Where the tenant of a new job is looked for, the first that names one counting. A request with \
-            the header `X-OJS-Tenant` is held to that tenant in any case.";
+            "Where to look for the tenant of a new job; the first that names one is used. A request with the \
+            header `X-OJS-Tenant` is always restricted to that tenant.";
         isolation: Isolation = one_of(), "sharded",
-            "How far tenants are kept apart: a part of every queue for each (`sharded`), \
-            one queue for all (`shared`), or queues that each tenant has to itself (`namespace`).";
+            "How tenants are separated: each has its own part of every queue (`sharded`), all share one queue \
+            (`shared`), or each has its own queues (`namespace`).";
         max_visibility_timeout: Duration = duration(MILLISECOND..=366 * DAY), "1h",
-            "Longest visibility timeout that a tenant's own worker may ask for: a job that it abandons takes \
-            up the concurrency of its queue and pool no longer; `jobs.max_visibility_timeout` holds besides.";
+            "Longest visibility timeout for a tenant's own worker, to bound how long an abandoned job uses its \
+            queue's and pool's concurrency. `jobs.max_visibility_timeout` also applies.";
     }
     fairness: Fairness {
         enabled: Option<bool> = or_auto(boolean()), "auto",
-            "Serve tenants in turn rather than in the order of enqueueing; `auto` is off with \
-            `tenancy.isolation` at `shared` and on otherwise. It cannot be off with `sharded`.";
+            "Serve tenants in turn rather than in enqueue order. `auto` is off if `tenancy.isolation` is \
+            `shared`, otherwise on. With `sharded` it cannot be off.";
         scope: FairnessScope = one_of(), "queue",
-            "What a tenant's share is a share of: each queue by itself (`queue`), or all queues of a \
-            pool or fetch together (`pool`); a pool's own `fairness_scope` comes first.";
+            "Whether tenants' shares apply to each queue (`queue`) or to all queues of a pool or fetch together \
+            (`pool`); a pool's own `fairness_scope` takes precedence.";
         strategy: FairStrategy = one_of(), "weighted",
-            "Whose turn it is: by weight (`weighted`), one after the other (`round-robin`), \
-            or each within a concurrency of its own (`strict`).";
+            "How tenants take turns: by weight (`weighted`), equally (`round-robin`), or each within its own \
+            concurrency (`strict`).";
         cost: Cost = one_of(), "job",
-            "What a turn is measured by: the jobs started, or their running time.";
+            "How shares are measured: in jobs started or in run time.";
         priority_scope: Option<PriorityScope> = or_auto(one_of()), "auto",
-            "Whether a priority counts among the jobs of all tenants (`global`) or of its own \
-            (`tenant`); `auto` is `tenant` with `tenancy.isolation` at `namespace`, or else `global`.";
+            "Whether priorities apply across all tenants (`global`) or within each tenant (`tenant`). `auto` is \
+            `tenant` if `tenancy.isolation` is `namespace`, otherwise `global`.";
         default_weight: Weight = weight(), "1",
-            "Weight of tenants that have none of their own.";
+            "Weight of tenants without their own.";
         default_concurrency: usize = number(1..=1_000_000), "10",
-            "Most active jobs of a tenant without its own `max_concurrency`, with \
-            `fairness.strategy` at `strict`.";
+            "Maximum active jobs of a tenant without its own `max_concurrency`, if `fairness.strategy` is \
+            `strict`.";
         charge_own_workers: bool = boolean(), "false",
-            "Count jobs that a tenant's own workers take against its share on shared workers.";
+            "Count jobs taken by a tenant's own workers against its share on shared workers.";
     }
     noisy: Noisy {
         detect: bool = boolean(), "true",
-            "Watch for tenants that crowd out the others, and report them in events and statistics.";
+            "Detect tenants that crowd out others, and report them in events and statistics.";
         throttle: bool = boolean(), "false",
-            "Lower the weight of such a tenant for a while, or with `fairness.strategy` at `strict` its \
-            concurrency. Refused where neither has an effect: without fairness, and in namespaces unless the strategy is `strict`.";
+            "Temporarily reduce a noisy tenant's weight, or its concurrency if `fairness.strategy` is `strict`. \
+            Rejected if it has no effect: without fairness, and with `namespace` unless `strict`.";
         depth_ratio: f64 = fraction(1.0..=1_000_000.0), "10",
-            "Waiting jobs, as a multiple of the median of tenants that have any, that make a tenant noisy.";
+            "A tenant is noisy above this multiple of the median backlog of tenants with waiting jobs.";
         rate_ratio: f64 = fraction(1.0..=1_000_000.0), "5",
-            "Enqueue rate, as a multiple of the average, that makes a tenant noisy.";
+            "A tenant is noisy above this multiple of the average enqueue rate.";
         active_share: f64 = fraction(0.0..=1.0), "0.5",
-            "Part of all active jobs beyond which a tenant is noisy.";
+            "A tenant is noisy above this fraction of all active jobs.";
         error_ratio: f64 = fraction(1.0..=1_000_000.0), "3",
-            "Failure rate, as a multiple of the average, that makes a tenant noisy.";
+            "A tenant is noisy above this multiple of the average failure rate.";
         min_depth: usize = number(1..=1_000_000_000), "100",
-            "A tenant with fewer waiting jobs is not noisy by their number.";
+            "Fewer waiting jobs than this never make a tenant noisy.";
         min_enqueued: usize = number(1..=1_000_000_000), "100",
-            "A tenant that enqueued fewer jobs in the last minute is not noisy by its rate.";
+            "Fewer jobs enqueued in the last minute than this never make a tenant noisy.";
         min_active: usize = number(1..=1_000_000_000), "10",
-            "With fewer active jobs of all tenants, nobody is noisy by its part of them.";
+            "With fewer active jobs of all tenants than this, no tenant is noisy by its active jobs.";
         min_executions: usize = number(1..=1_000_000_000), "20",
-            "A tenant of which fewer executions ended in the last minute is not noisy by its failures.";
+            "With fewer executions in the last minute than this, a tenant is not noisy by its failures.";
         throttle_factor: f64 = fraction(0.01..=0.99), "0.2",
-            "What the weight of a throttled tenant is multiplied by, or its concurrency.";
+            "Factor applied to the weight or concurrency of a throttled tenant.";
         throttle_for: Duration = duration(MILLISECOND..=366 * DAY), "5m",
             "How long a tenant stays throttled.";
     }
     starvation: Starvation {
         enabled: bool = boolean(), "false",
-            "Guarantee every queue a part of all dispatches; a pool's own rule comes first.";
+            "Guarantee every queue a minimum part of all dispatches; a pool's own setting takes precedence.";
         rotation_interval: Duration = duration(MILLISECOND..=DAY), "30s",
-            "Time within which a queue gets its part, and at least one job if any waits.";
+            "Time within which a queue gets its part, and at least one job if any is waiting.";
         min_dispatch_ratio: Option<f64> = if_given(fraction(0.0..=1.0)), "0.05",
-            "Part of all dispatches that every queue is guaranteed. The default is lowered to 1/n \
-            for n queues; a ratio that is given must fit.";
+            "Part of all dispatches guaranteed to every queue. The default is lowered to 1/n for n queues; an \
+            explicit ratio must fit.";
     }
     engine: Engine {
         commands: usize = number(16..=1_000_000), "8192",
-            "Most commands waiting their turn; beyond that a request is answered with 503.";
+            "Maximum requests waiting to be processed; further ones are rejected with 503.";
         batch: usize = number(1..=65_536), "1024",
-            "Most commands in one commit.";
+            "Maximum commands in one commit.";
     }
     cache: Cache {
         bodies: usize = size(0..=TIB), "64MiB",
-            "Memory for the bodies of recent jobs; 0 switches it off.";
+            "Memory for the bodies of recent jobs; 0 disables the cache.";
     }
     jobs: Jobs {
         timeout: Duration = duration(MILLISECOND..=366 * DAY), "30m",
-            "Execution time of a job that names none.";
+            "Execution timeout of jobs that do not set one.";
         visibility_timeout: Duration = duration(MILLISECOND..=366 * DAY), "30m",
-            "How long a fetched job stays with its worker when the fetch names no time.";
+            "Visibility timeout if neither the job nor the fetch sets one.";
         max_visibility_timeout: Duration = duration(MILLISECOND..=366 * DAY), "24h",
-            "Longest visibility timeout that a fetch or heartbeat may ask for.";
+            "Longest visibility timeout that a fetch or heartbeat may request.";
         max_schedule: Duration = duration(MILLISECOND..=36_600 * DAY), "36500d",
             "How far ahead a job may be scheduled.";
     }
     workers: Workers {
         heartbeat_interval: Duration = duration(MILLISECOND..=DAY), "5s",
-            "How often workers are told to send a heartbeat.";
+            "How often workers are asked to send a heartbeat.";
         heartbeat_timeout: Duration = duration(MILLISECOND..=DAY), "30s",
-            "Silence after which a worker counts as lost; more than `workers.heartbeat_interval`.";
+            "Silence after which a worker counts as lost; must exceed `workers.heartbeat_interval`.";
         forget_after: Duration = duration(MILLISECOND..=366 * DAY), "1h",
             "How long a lost worker stays listed.";
     }
     retention: Retention {
         completed: Option<Duration> = or_never(duration(0..=36_600 * DAY)), "7d",
-            "Age at which completed jobs are removed: `0` is at once, `never` keeps them.";
+            "How long completed jobs are kept: `0` removes them at once, `never` keeps them.";
         cancelled: Option<Duration> = or_never(duration(0..=36_600 * DAY)), "7d",
-            "Age at which cancelled jobs are removed: `0` is at once, `never` keeps them.";
+            "How long cancelled jobs are kept: `0` removes them at once, `never` keeps them.";
         discarded: Option<Duration> = or_never(duration(0..=36_600 * DAY)), "30d",
-            "Age at which discarded jobs are removed: `0` is at once, `never` keeps them.";
+            "How long discarded jobs are kept: `0` removes them at once, `never` keeps them.";
         usage_hours: Duration = duration(2 * DAY..=400 * DAY), "35d",
-            "How long tenants' usage is kept by the hour.";
+            "How long tenants' hourly usage is kept.";
         usage_days: Duration = duration(2 * DAY..=3_660 * DAY), "396d",
-            "How long tenants' usage is kept by the day.";
+            "How long tenants' daily usage is kept.";
         idle: Duration = duration(SECOND..=366 * DAY), "1h",
             "How long a queue without jobs and settings, or a tenant without jobs, configuration and recent \
             figures, is remembered.";
         batch: usize = number(1..=10_000), "500",
-            "Most jobs removed in one step.";
+            "Maximum jobs removed in one step.";
     }
     events: Events {
         capacity: usize = number(0..=10_000_000), "65536",
-            "Events kept in memory for readers that fall behind.";
+            "Number of recent events kept in memory for readers.";
         heartbeat: Duration = duration(10 * MILLISECOND..=15 * SECOND), "10s",
-            "Silence after which an event stream gets a comment, so that nobody takes it for dead.";
+            "Silence after which an event stream sends a comment, so that clients do not consider it dead.";
     }
     metrics: Metrics {
         labels: usize = number(1..=1_000_000), "1000",
-            "Most tenants, and most keys of rate limits, that have figures of their own in the \
-            metrics; the others are counted together.";
+            "Maximum tenants, and maximum rate limit keys, with their own metrics; the others are combined.";
         queues: usize = number(1..=1_000_000), "1000",
-            "Most queues that have figures of their own in the metrics, a tenth of them for queues that \
-            an operator configured; the others are counted together.";
+            "Maximum queues with their own metrics, a tenth of them for queues configured by an operator; the \
+            others are combined.";
         pairs: usize = number(1..=1_000_000), "10000",
-            "Most pairs of a tenant and a queue that have figures of their own in the metrics; a tenant's \
-            jobs in further queues are counted together.";
+            "Maximum pairs of tenant and queue with their own metrics; a tenant's jobs in further queues are \
+            combined.";
     }
     storage: Storage {
         reserve: usize = size(0..=TIB), "64MiB",
-            "Disk space set aside so that work can still finish on a full disk; 0 sets none aside.";
+            "Disk space reserved so that work can still finish on a full disk; 0 reserves none.";
     }
     testing: Testing {
         directives: bool = boolean(), "false",

@@ -1,4 +1,4 @@
-//! `rota backup`: a copy of the database, while the server runs or not.
+//! `rota backup`: copies the database, whether or not the server is running.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -21,18 +21,18 @@ Examples:
 The server goes on working meanwhile. The file is there only when it is complete and was checked;
 until then it is FILE.partial. `rota restore FILE` brings it back.";
 
-/// Copy the database to a file, while the server runs or not
+/// Copy the database to a file, whether or not the server is running
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Backup {
-    /// Where to
+    /// The file to write
     file: PathBuf,
 
-    /// Replace the file if it exists
+    /// Overwrite the file if it exists
     #[arg(long)]
     force: bool,
 
-    /// Say nothing while it goes well
+    /// Print nothing unless there is a problem
     #[arg(long, short)]
     quiet: bool,
 

@@ -1,4 +1,4 @@
-//! `rota completions`: what a shell needs to complete the command line.
+//! `rota completions`: prints a completion script for a shell.
 
 use clap::Args;
 use clap_complete::{Shell, generate};

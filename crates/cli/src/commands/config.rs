@@ -1,4 +1,4 @@
-//! `rota config`: the settings in force and where they came from.
+//! `rota config`: shows the effective settings and where they came from.
 
 use clap::ArgMatches;
 

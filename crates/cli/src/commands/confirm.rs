@@ -1,4 +1,4 @@
-//! Asking before much is changed.
+//! Confirmation before a large change.
 
 use std::io::{BufRead, IsTerminal, Write};
 
@@ -8,13 +8,13 @@ use crate::Failure;
 
 #[derive(Debug, Args)]
 pub(crate) struct Confirm {
-    /// Do it without asking
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
 }
 
 impl Confirm {
-    /// Fine if it was said before or is said now; `what` completes "This would ...".
+    /// Succeeds if `--yes` was given or the user agrees; `what` completes "This would ...".
     pub fn ask(&self, what: &str) -> Result<(), Failure> {
         if self.yes {
             return Ok(());
@@ -34,7 +34,7 @@ impl Confirm {
     }
 }
 
-/// A deletion that failed. If unfinished jobs are the reason, the hint names the flag instead of the
+/// The failure of a deletion. If unfinished jobs are the reason, the hint names the flag instead of the
 /// query parameter that the server suggests.
 pub(super) fn keeps_jobs(error: rota_client::Error, thing: &str) -> Failure {
     let busy = error.refusal().is_some_and(|refusal| refusal.details.contains_key("live_jobs"));

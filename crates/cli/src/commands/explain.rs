@@ -1,4 +1,4 @@
-//! `rota explain`: why a job has not begun.
+//! `rota explain`: shows why a job has not started.
 
 use clap::Args;
 use rota_client::{ExplainedLimit, ExplainedTenant, Explanation, Position};
@@ -16,7 +16,7 @@ Examples:
   rota explain 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7     why it waits, and until when
   rota explain 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7 --json | jq -r '.reasons[].code'";
 
-/// Tell why a job has not begun, and when it will
+/// Show why a job has not started, and when it will
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Explain {

@@ -1,4 +1,4 @@
-//! `rota fairness`: what each tenant is entitled to, and what it got.
+//! `rota fairness`: shows what each tenant is entitled to, and what it got.
 
 use clap::Args;
 use rota_client::{FairTenant, Fairness as Shares, SchedulingStats};
@@ -21,11 +21,11 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Fairness {
-    /// At most so many tenants
+    /// Maximum number of tenants to show
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
 
-    /// How often each queue was served, instead of each tenant
+    /// Show how often each queue was served, instead of each tenant
     #[arg(long, conflicts_with = "limit")]
     queues: bool,
 
@@ -76,7 +76,7 @@ pub(crate) fn headline(shares: &Shares) -> String {
     printable(&format!("{strategy}{scope}; {jobs} handed out within {window}"))
 }
 
-/// What the shares are counted over, and whose jobs count; nothing where there are no shares.
+/// What shares apply to, and whose jobs count; empty without shares.
 fn scope(shares: &Shares) -> Option<String> {
     let scope = shares.scope.as_deref().filter(|_| shares.enabled != Some(false))?;
     let (counted, one, many) = match scope {
@@ -123,7 +123,7 @@ fn tenants(tenants: &[FairTenant]) -> String {
 
 fn queues(stats: &SchedulingStats) -> String {
     let mut header = vec!["QUEUE", "DISPATCHED", "SHARE", "ACTIVE", "AVERAGE WAIT", ""];
-    // Only where queues belong to tenants, and so may be called the same.
+    // Only if queues belong to tenants, and names may repeat.
     let by_tenant = stats.queues.iter().any(|queue| queue.tenant_id.is_some());
     if by_tenant {
         header.insert(1, "TENANT");

@@ -1,4 +1,4 @@
-//! `rota health`: whether the server is well.
+//! `rota health`: checks whether the server is healthy.
 
 use clap::Args;
 use rota_client::Health as Answer;
@@ -15,7 +15,7 @@ Examples:
 
 Exit code 0: well. 1: it answers and is not well. 3: it does not answer.";
 
-/// Tell whether the server is well
+/// Check whether the server is healthy
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Health {

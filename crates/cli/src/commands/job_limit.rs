@@ -1,4 +1,4 @@
-//! The limits that a job carries.
+//! Options for the rate limit that a job carries.
 
 use clap::Args;
 use rota_client::{JobRateLimit, Rate};
@@ -7,27 +7,27 @@ use super::rate::rate;
 
 #[derive(Debug, Args)]
 pub(crate) struct JobLimit {
-    /// Jobs with the same key are limited together; those of its queue unless told
+    /// Jobs with the same key are limited together; default: the key of its queue
     #[arg(long, value_name = "KEY", help_heading = "Rate limit")]
     limit_key: Option<String>,
 
-    /// So many of them run at once
+    /// Maximum active jobs of the key
     #[arg(long, value_name = "N", help_heading = "Rate limit")]
     limit_concurrency: Option<u64>,
 
-    /// So many of them start in a time, such as 100/1m
+    /// Maximum starts in a period, such as 100/1m
     #[arg(long, value_name = "N/TIME", value_parser = rate, help_heading = "Rate limit")]
     limit_rate: Option<Rate>,
 
-    /// The same, spread evenly over the time, such as 10/1s
+    /// The same, evenly spaced, such as 10/1s
     #[arg(long, value_name = "N/TIME", value_parser = rate, help_heading = "Rate limit")]
     limit_throttle: Option<Rate>,
 
-    /// What becomes of the job when its turn comes and the limit is reached; wait unless told
+    /// What to do if the limit is closed when the job would start; default wait
     #[arg(long, value_parser = ["wait", "reschedule", "drop"], help_heading = "Rate limit")]
     on_limit: Option<String>,
 
-    /// Whether jobs of all tenants are counted together, or those of each for themselves
+    /// Whether to count jobs of all tenants together, or each tenant separately
     #[arg(long, value_parser = ["global", "tenant"], help_heading = "Rate limit")]
     limit_scope: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What can be said about a job on the command line, for `enqueue` and for schedules.
+//! Job options shared by `enqueue` and `cron add`.
 
 use clap::Args;
 use jiff::{Span, SpanRelativeTo, Unit};
@@ -10,7 +10,7 @@ use super::job_limit::JobLimit;
 
 #[derive(Debug, Args)]
 pub(crate) struct JobOptions {
-    // Not a doc comment, in which rustdoc would take the brackets for a link.
+    // Not a doc comment, because rustdoc would treat the brackets as a link.
     #[arg(
         long,
         value_name = "JSON",
@@ -20,15 +20,15 @@ pub(crate) struct JobOptions {
     )]
     args: JsonArray,
 
-    /// The queue; `default` unless told
+    /// The queue; default `default`
     #[arg(long, value_name = "NAME")]
     queue: Option<String>,
 
-    /// -100 to 100, higher goes first; or high, normal, low
+    /// Priority from -100 to 100, higher goes first; or high, normal, low
     #[arg(long, value_name = "N", value_parser = priority, allow_hyphen_values = true)]
     priority: Option<i64>,
 
-    /// Executions in all, the first included
+    /// Total executions, including the first
     #[arg(long, value_name = "N")]
     max_attempts: Option<u32>,
 
@@ -40,18 +40,18 @@ pub(crate) struct JobOptions {
     #[arg(long, value_name = "DURATION", value_parser = duration_ms)]
     timeout: Option<u64>,
 
-    /// How long its worker may stay silent before the job goes to another
+    /// How long its worker may stay silent before another gets the job
     #[arg(long, value_name = "DURATION", value_parser = duration_ms)]
     visibility_timeout: Option<u64>,
 
     #[command(flatten)]
     limit: JobLimit,
 
-    /// Something to keep with the job; can be given many times
+    /// Metadata to store with the job; repeatable
     #[arg(long, value_name = "KEY=TEXT", value_parser = pair)]
     meta: Vec<(String, String)>,
 
-    /// A tag; can be given many times
+    /// A tag; repeatable
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
 }

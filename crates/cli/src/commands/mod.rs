@@ -1,4 +1,4 @@
-//! One file for each command.
+//! The commands, one module each.
 
 mod backup;
 mod bench;
@@ -36,8 +36,8 @@ use self::named::named;
 use crate::Failure;
 use crate::remote::wait_for;
 
-// Not a doc comment, which clap would print. Those whose flags are known when this is compiled:
-// `serve` and `config` take the settings, which the server declares.
+// Not a doc comment, because clap would print it. These are the commands with static flags;
+// `serve` and `config` take the settings that the server declares.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Enqueue(enqueue::Enqueue),

@@ -1,17 +1,17 @@
-//! `100/1m`: so many in a time.
+//! Rates such as `100/1m`: a number per period.
 
 use jiff::Span;
 use rota_client::Rate;
 
 use super::job_options::duration_ms;
 
-/// `100/1m`, `10/s` or `5/PT1H`.
+/// Parses `100/1m`, `10/s` or `5/PT1H`.
 pub(crate) fn rate(text: &str) -> Result<Rate, String> {
     let expected = || "a rate such as 100/1m, 10/s or 5000/1h is expected".to_owned();
     let (limit, period) = text.split_once('/').ok_or_else(expected)?;
     let limit = limit.trim().parse().map_err(|_| expected())?;
     let period = period.trim();
-    // `10/s` says once what `10/1s` says.
+    // `10/s` is short for `10/1s`.
     let period = match period.starts_with(|first: char| first.is_ascii_lowercase()) {
         true => format!("1{period}"),
         false => period.to_owned(),
@@ -22,14 +22,14 @@ pub(crate) fn rate(text: &str) -> Result<Rate, String> {
     }
 }
 
-/// `PT1M` of `1m`; the form that servers take.
+/// Converts `1m` to `PT1M`, the form that servers accept.
 pub(crate) fn iso8601(text: &str) -> Result<String, String> {
     duration_ms(text)?;
     let span: Span = text.parse().map_err(|_| "a duration is expected".to_owned())?;
     Ok(span.to_string())
 }
 
-/// `1m` of `PT1M`; what is no duration is shown as it is.
+/// Converts `PT1M` to `1m`; anything else is returned unchanged.
 pub(crate) fn short(period: &str) -> String {
     match period.parse::<Span>() {
         Ok(span) => format!("{span:#}").replace(' ', ""),
@@ -37,7 +37,7 @@ pub(crate) fn short(period: &str) -> String {
     }
 }
 
-/// `100/1m`.
+/// Formats a rate as `100/1m`.
 pub(crate) fn shown(rate: &Rate) -> String {
     format!("{}/{}", rate.limit, short(&rate.period))
 }

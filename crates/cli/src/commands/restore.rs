@@ -1,4 +1,4 @@
-//! `rota restore`: a backup in the place of the database.
+//! `rota restore`: replaces the database with a backup.
 
 use std::path::{Path, PathBuf};
 
@@ -19,18 +19,18 @@ Examples:
 Stop the server first. The backup is copied and checked before anything is changed, and then takes
 its place in one step: whatever happens, either the old or the new database is there, whole.";
 
-/// Bring a backup back; the server must be stopped
+/// Restore a backup; the server must be stopped
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Restore {
-    /// The backup
+    /// The backup file
     file: PathBuf,
 
-    /// Take the place of the database that is there; it is set aside, not deleted
+    /// Replace an existing database, which is renamed and not deleted
     #[arg(long)]
     replace: bool,
 
-    /// Say nothing while it goes well
+    /// Print nothing unless there is a problem
     #[arg(long, short)]
     quiet: bool,
 

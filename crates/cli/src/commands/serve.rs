@@ -1,4 +1,4 @@
-//! `rota serve`: the server.
+//! `rota serve`: runs the server.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
 }
 
 async fn serve(settings: Settings) -> Result<(), Failure> {
-    // Before anything else, so that a signal during the start is not lost.
+    // First of all, so that a signal during startup is not lost.
     let listen = |kind| signal(kind).map_err(|e| Failure::error(format!("signals: {e}")));
     let (mut terminate, mut interrupt) =
         (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
@@ -60,8 +60,8 @@ fn greet(settings: &Settings, address: &str) {
     println!("    -d '{{\"type\": \"email.send\", \"args\": [\"you@example.com\"]}}'");
 }
 
-/// Whether the last change was written is unknown, or the data is damaged. Whatever is answered
-/// from here on could be wrong, so nothing is.
+/// It is unknown whether the last change was written, or the data is damaged. Any further response
+/// could be wrong, so there is none.
 fn die(cause: &str) {
     tracing::error!(%cause, "the database failed; stopping at once, nothing more is answered");
     eprintln!("rota: the database failed: {cause}");

@@ -1,4 +1,4 @@
-//! Values that can be taken away: a number, or `none`.
+//! Option values that can be removed: a number, or `none`.
 
 use rota_client::{Rate, Setting};
 use serde_json::Number;
@@ -15,7 +15,7 @@ pub(crate) fn whole(text: &str) -> Result<Setting<i64>, String> {
     or_none(text, |text| text.parse().map_err(expected))
 }
 
-/// A positive number, or `none`. What is whole stays so on its way.
+/// A positive number, or `none`. Whole numbers stay whole.
 pub(crate) fn weight(text: &str) -> Result<Setting<Number>, String> {
     or_none(text, |text| {
         let number = serde_json::from_str::<Number>(text).ok();

@@ -1,6 +1,6 @@
-//! `email=3`: how much of a worker's time a queue gets.
+//! Queue weights such as `email=3`.
 
-/// Strategies by which queues are chosen.
+/// Strategies for choosing the next queue.
 pub(crate) const STRATEGIES: [&str; 4] = ["strict", "round-robin", "weighted", "least-loaded"];
 
 pub(crate) fn weight(text: &str) -> Result<(String, u64), String> {

@@ -1,6 +1,8 @@
+//! A bar that compares a share with its entitlement.
+
 const WIDTH: usize = 20;
 
-/// What somebody got, and at `|` what it is entitled to; both as parts of `most`.
+/// Draws the actual share, with `|` at the entitled one; both relative to `most`.
 pub(crate) fn bar(actual: f64, entitled: f64, most: f64) -> String {
     if most <= 0.0 {
         return String::new();
@@ -9,7 +11,7 @@ pub(crate) fn bar(actual: f64, entitled: f64, most: f64) -> String {
     let (filled, mark) = (place(actual), place(entitled));
     let shown = (0..=WIDTH).map(|column| match column {
         _ if column == mark => '|',
-        // The mark stands between the cells.
+        // The mark is between cells.
         _ if column < filled + usize::from(column > mark) => '#',
         _ => ' ',
     });

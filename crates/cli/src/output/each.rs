@@ -1,3 +1,5 @@
+//! Applies a change to several items.
+
 use std::collections::BTreeMap;
 
 use rota_client::{Error, WithJson};
@@ -5,8 +7,8 @@ use rota_client::{Error, WithJson};
 use super::{print_json, print_line};
 use crate::Failure;
 
-/// Does the same to several things, one after another, and goes on after a failure. `verb` is what
-/// was done to each; `name` is what they are called together.
+/// Applies the same change to several items in order, and continues after a failure. `verb` is the
+/// past tense of the change; `name` is the plural of the items.
 pub(crate) async fn each<T>(
     ids: &[String],
     verb: &str,
@@ -19,7 +21,7 @@ pub(crate) async fn each<T>(
         match act(id).await {
             Ok(changed) if as_json => done.push(changed),
             Ok(_) => print_line(&format!("{id} {verb}"))?,
-            // Without a server the others would fail the same way, only slower.
+            // Without a server, the others would fail the same way, only slower.
             Err(error) if error.refusal().is_none() => return Err(error.into()),
             Err(error) => failures.push((id.clone(), Failure::from(error))),
         }

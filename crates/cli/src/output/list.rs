@@ -1,24 +1,26 @@
+//! Lists that are printed page by page.
+
 use rota_client::{Error, Page, PageAt, WithJson};
 use serde_json::json;
 
 use super::{Table, print, remark};
 use crate::Failure;
 
-/// A list that is printed page by page, so that a long one needs no memory and begins at once. As
-/// JSON it is one object: the items under the list's name, then `total` and `next_cursor`, either of
-/// them null where there is none.
+/// A list printed page by page, so that a long one needs little memory and starts at once. As
+/// JSON it is one object: the items under the list's name, then `total` and `next_cursor`, which
+/// are null if unknown or at the end.
 pub(crate) struct List<'a> {
     pub name: &'a str,
     pub as_json: bool,
-    /// How many are wanted; all of them if it is not said.
+    /// Maximum number of items; `None` for all.
     pub most: Option<u64>,
-    /// How many the server gives at once.
+    /// Page size of requests.
     pub longest_page: u32,
     pub cursor: Option<String>,
     pub table: Table,
-    /// What people are told when there is nothing.
+    /// Message for an empty list.
     pub if_empty: &'a str,
-    /// What people are told when there is more than they wanted.
+    /// Message if there are more items than requested.
     pub if_more: &'a str,
 }
 
@@ -31,7 +33,7 @@ impl List<'_> {
         let mut next = self.cursor.take().map(PageAt::Cursor);
         let mut count = 0;
         if self.as_json {
-            // Before the first byte is out: a list that cannot be had is an error and nothing else.
+            // Before any output: a list that cannot be fetched prints only an error.
             let page = page_at(self.limit(0), next.as_ref()).await?;
             print(&format!("{{\"{}\":[", self.name))?;
             return self.print_json(page, page_at).await;

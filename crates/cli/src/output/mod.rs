@@ -1,4 +1,4 @@
-//! What commands print.
+//! Output of commands: tables, lists, JSON.
 
 mod bar;
 mod each;
@@ -26,12 +26,12 @@ pub(crate) use shorten::{cut, shortened};
 pub(crate) use table::{Table, printable};
 pub(crate) use time::{milliseconds, moment, relative};
 
-/// Prints to standard output as it is.
+/// Prints to standard output unchanged.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(()),
-        // `rota ... | head`: whoever reads has enough, so there is nothing more to do.
+        // `rota ... | head`: the reader has closed the pipe, so there is nothing more to do.
         Err(cause) if cause.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
         Err(cause) => Err(Failure::error(format!("the output cannot be written: {cause}"))),
     }
@@ -47,8 +47,8 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print_line(&text)
 }
 
-/// A remark for people that is not part of the result, on standard error.
+/// Prints a note for people to standard error; it is not part of the result.
 pub(crate) fn remark(text: &str) {
-    // A remark that nobody can read is no reason to fail.
+    // A note that cannot be printed is not an error.
     let _ = writeln!(std::io::stderr(), "{text}");
 }

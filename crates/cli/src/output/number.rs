@@ -1,4 +1,6 @@
-/// Whole numbers without a fraction, others with one digit of it, small ones with three.
+//! Formats numbers and percentages.
+
+/// Whole numbers have no decimals, others one, and small ones three.
 pub(crate) fn decimal(number: f64) -> String {
     match number {
         whole if whole.fract() == 0.0 => format!("{whole:.0}"),
@@ -9,7 +11,7 @@ pub(crate) fn decimal(number: f64) -> String {
     }
 }
 
-/// Of a share from 0 to 1: `32.0%`.
+/// Formats a share from 0 to 1 as `32.0%`.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }

@@ -1,3 +1,5 @@
+//! Formats counts with a noun.
+
 /// `1 job`, `2 jobs`, `12,000 jobs`.
 pub(crate) fn plural(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })

@@ -1,6 +1,6 @@
-//! Text that is drawn over what stood there before.
+//! Redraws text in place on a terminal.
 
-/// To the upper left corner; what stands there is written over line by line, which does not flicker.
+/// Moves to the upper left corner; overwriting line by line avoids flicker.
 const HOME: &str = "\u{1b}[H";
 const CLEAR_TO_THE_RIGHT: &str = "\u{1b}[K";
 const CLEAR_BELOW: &str = "\u{1b}[J";
@@ -8,7 +8,7 @@ const CLEAR_BELOW: &str = "\u{1b}[J";
 /// Makes room for the first screen.
 pub(crate) const CLEAR: &str = "\u{1b}[H\u{1b}[J";
 
-/// How much can be drawn without a line being wrapped or the first one scrolling away.
+/// The size that can be drawn without wrapping or scrolling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Room {
     pub columns: usize,
@@ -16,15 +16,15 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Of a terminal that does not tell its size.
+    /// For a terminal that does not report its size.
     pub const ANY: Self = Self { columns: usize::MAX, lines: usize::MAX };
 
-    /// Of the terminal as it is now; somebody may have changed its size since the last time.
+    /// The terminal's current size, which may have changed.
     pub fn now() -> Self {
         match rustix::termios::tcgetwinsize(std::io::stdout()) {
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => Self {
                 columns: size.ws_col.into(),
-                // The cursor stands below what is drawn.
+                // The cursor is below the drawing.
                 lines: usize::from(size.ws_row) - 1,
             },
             _ => Self::ANY,

@@ -1,4 +1,6 @@
-/// A name that is too wide loses its middle: names that are alike differ at their ends.
+//! Shortens text to a width.
+
+/// Shortens a name in the middle, because similar names differ at their ends.
 pub(crate) fn shortened(name: &str, width: usize) -> String {
     let length = name.chars().count();
     if length <= width {
@@ -10,7 +12,7 @@ pub(crate) fn shortened(name: &str, width: usize) -> String {
     front.chain(['…']).chain(name.chars().skip(length - tail)).collect()
 }
 
-/// A line that is too wide loses its end.
+/// Cuts a line at the end.
 pub(crate) fn cut(line: &str, width: usize) -> String {
     match line.chars().count() <= width {
         true => line.to_owned(),

@@ -1,18 +1,20 @@
+//! Aligned tables for people.
+
 use super::shortened;
 
-/// Names are not made shorter than this while there are other columns that could go.
+/// Names are not shortened below this width while other columns could be dropped.
 const SHORTEST_NAME: usize = 16;
 const BETWEEN: &str = "  ";
 
-/// Columns for people, aligned, without borders. Rows can be added and taken out in portions: later
+/// Aligned columns without borders. Rows can be added and taken out in portions; later
 /// portions keep the widths of earlier ones.
 pub(crate) struct Table {
     header: Vec<&'static str>,
     widths: Vec<usize>,
     rows: Vec<Vec<String>>,
-    /// Columns of numbers, which stand at the right.
+    /// Right-aligned columns of numbers.
     right: Vec<usize>,
-    /// Columns that there is no room for.
+    /// Columns that do not fit.
     hidden: Vec<usize>,
     header_is_due: bool,
 }
@@ -29,7 +31,7 @@ impl Table {
         }
     }
 
-    /// Names and their values, one below the other.
+    /// A table of names and values, one per line.
     pub fn of_fields() -> Self {
         Self { header_is_due: false, ..Self::new(&["", ""]) }
     }
@@ -57,8 +59,8 @@ impl Table {
         }
     }
 
-    /// Makes lines no wider than this: the names in the first column are shortened, and where that is
-    /// not enough, columns go in this order.
+    /// Limits the width of lines: shortens the names in the first column, and if that is not
+    /// enough, drops columns in this order.
     pub fn fit(&mut self, width: usize, expendable: &[usize]) {
         let mut expendable = expendable.iter();
         loop {
@@ -80,7 +82,7 @@ impl Table {
         }
     }
 
-    /// The rows since the last call, below the header if it was not printed yet.
+    /// Returns the rows since the last call, below the header if it was not printed yet.
     pub fn take(&mut self) -> String {
         let mut out = String::new();
         let rows = std::mem::take(&mut self.rows);
@@ -115,7 +117,7 @@ impl Table {
     }
 }
 
-/// Errors and arguments are somebody else's text: it must not steer the terminal.
+/// Errors and arguments come from others and must not control the terminal.
 pub(crate) fn printable(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
 }

@@ -1,6 +1,8 @@
+//! Formats times and durations.
+
 use jiff::Timestamp;
 
-/// `3m ago`, `in 2h`; what is no time is shown as it is.
+/// `3m ago`, `in 2h`; anything that is not a time is shown unchanged.
 pub(crate) fn relative(time: &str) -> String {
     relative_to(time, Timestamp::now())
 }
@@ -23,14 +25,14 @@ fn relative_to(time: &str, now: Timestamp) -> String {
     let Ok(time) = time.parse::<Timestamp>() else { return time.to_owned() };
     let ms = now.as_millisecond() - time.as_millisecond();
     match ms {
-        // Clocks of two machines differ a little.
+        // Clocks of two machines differ slightly.
         -999..=999 => "now".to_owned(),
         1_000.. => format!("{} ago", coarse(ms / 1_000)),
         _ => format!("in {}", coarse(-ms / 1_000)),
     }
 }
 
-/// The largest unit, and the next one while the first is small: `45s`, `2h59m`, `30d`.
+/// The largest unit, and the next one if the first is small: `45s`, `2h59m`, `30d`.
 fn coarse(seconds: i64) -> String {
     const UNITS: [(&str, i64); 4] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
     let largest = UNITS.iter().position(|(_, length)| seconds >= *length).unwrap_or(3);

@@ -156,7 +156,10 @@ fn an_override_that_lifts_limits_warns() {
 #[test]
 fn the_help_tells_declarations_from_overrides() {
     let help = rota_at("", &["limits", "set", "--help"]).printed();
-    assert!(help.contains("the narrower wins") && help.contains("is lifted"), "{help}");
+    assert!(
+        help.contains("replaces all\nnumbers that jobs carry") && help.contains("is lifted"),
+        "{help}"
+    );
     assert!(!help.contains("counts instead of what the jobs carry"), "{help}");
 }
 

@@ -48,7 +48,7 @@ fn each_row_says_where_its_value_came_from() {
             value: "5".to_owned(),
             origin: Origin::Flag("--limits-batch-jobs".to_owned()),
             default: "1000",
-            help: "Most jobs enqueued by one request.",
+            help: "Maximum jobs enqueued by one request.",
         }
     );
 }

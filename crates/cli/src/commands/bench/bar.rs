@@ -1,3 +1,5 @@
+//! The progress line of `rota bench`.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -5,10 +7,10 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use rota_bench::{BenchError, Progress};
 
-/// A line on the terminal that says what is being measured; nothing where there is no terminal.
+/// A line on the terminal that shows what is being measured; nothing without a terminal.
 pub(super) struct Bar {
     bar: ProgressBar,
-    /// Ends the measurement.
+    /// Clears the line.
     stop: Arc<AtomicBool>,
 }
 

@@ -1,4 +1,4 @@
-//! `rota bench`: how fast the server is here.
+//! `rota bench`: measures how fast the server is on this machine.
 
 mod bar;
 mod report;
@@ -30,7 +30,7 @@ A server is started for the measurement, with its data in --dir, and removed aft
 disk that you mean, since a directory in memory has no fsync to wait for. Every answer is checked; a
 wrong one ends the measurement with exit code 1.";
 
-/// Measure how fast the server is here
+/// Measure how fast the server is on this machine
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Bench {
@@ -38,11 +38,11 @@ pub(crate) struct Bench {
     #[arg(value_enum, value_name = "WHAT")]
     what: Vec<What>,
 
-    /// Connections that are used at the same time
+    /// Number of concurrent connections
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     connections: u16,
 
-    /// How long each measurement takes
+    /// Duration of each measurement
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
     duration: Duration,
 
@@ -54,27 +54,27 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(2..=1000))]
     batch: u16,
 
-    /// How many tenants take part in `tenants`
+    /// Number of tenants in `tenants`
     #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..=10_000_000))]
     tenants: u64,
 
-    /// How many jobs wait in `depth`, and behind limits in `tenants`
+    /// Number of waiting jobs in `depth`, and of blocked jobs in `tenants`
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(10_000..=100_000_000))]
     jobs: u64,
 
-    /// How many types, lanes and queues wait in `scheduler`; its other sizes follow from it
+    /// Number of types, lanes and queues in `scheduler`; its other sizes scale with it
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..=10_000))]
     lanes: u64,
 
-    /// When a commit counts
+    /// When a commit counts as durable
     #[arg(long, value_name = "fsync|os", default_value = "fsync", value_parser = ["fsync", "os"])]
     durability: String,
 
-    /// Where the data is put meanwhile
+    /// Directory for the data during the run
     #[arg(long, value_name = "DIR", default_value = ".")]
     dir: PathBuf,
 
-    /// Measure `rates` of this server instead; leaves jobs in its queue rota-bench
+    /// Measure `rates` of this running server instead; leaves jobs in its queue rota-bench
     #[arg(long, value_name = "URL", value_parser = address)]
     server: Option<SocketAddr>,
 
@@ -91,13 +91,13 @@ enum What {
     Store,
     /// Enqueue, fetch and ack over HTTP, next to a bare echo
     Rates,
-    /// How late at half of the most
+    /// Latency at half of the maximum rate
     Latency,
-    /// Fetch, memory and restart with many jobs waiting
+    /// Fetch, memory and restart with many waiting jobs
     Depth,
-    /// What many tenants, blocked jobs, rate limits and quotas cost; and all of `scheduler`
+    /// Cost of many tenants, blocked jobs, rate limits and quotas; then all of `scheduler`
     Tenants,
-    /// What a start costs the scheduler alone, with many lanes, queues, limits and waiting fetches
+    /// Cost of a start in the scheduler alone, with many lanes, queues, limits and waiting fetches
     Scheduler,
     #[value(hide = true)]
     EchoServer,
@@ -121,7 +121,7 @@ impl Bench {
         let bar = Bar::new(signals::listen()?);
         let measured: Result<Vec<_>, _> =
             what.into_iter().map(|what| self.measure(what, &options, &bar)).collect();
-        // Also when it failed: its line must not stand before what is said then.
+        // Clear the line on failure too, so that the error does not follow it.
         bar.clear();
         let lines = measured?.concat();
         if self.json {
@@ -186,7 +186,7 @@ fn failed(error: BenchError) -> Failure {
     }
 }
 
-/// With as many threads as `rota serve` has.
+/// Uses as many threads as `rota serve`.
 fn serve_echo() -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -210,6 +210,6 @@ fn address(text: &str) -> Result<SocketAddr, String> {
         return Err("must be http://HOST:PORT, without a path".into());
     }
     let found = host.to_socket_addrs().map_err(|error| error.to_string())?;
-    // Servers listen on IPv4 unless told otherwise, also where `localhost` is first of all IPv6.
+    // Servers listen on IPv4 by default, even if `localhost` resolves to IPv6 first.
     found.min_by_key(SocketAddr::is_ipv6).ok_or_else(|| "has no address".into())
 }

@@ -1,4 +1,4 @@
-//! Results for people and for programs.
+//! Benchmark results as a table or as JSON.
 
 use rota_bench::{Line, Options};
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// 1234567.8 is 1,234,568; small values keep two places.
+/// Formats 1234567.8 as 1,234,568; small values keep two decimal places.
 fn number(value: f64) -> String {
     if value < 100.0 {
         return format!("{value:.2}");

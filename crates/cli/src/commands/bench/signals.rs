@@ -1,3 +1,5 @@
+//! Signals that end a benchmark.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -5,7 +7,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::Failure;
 
-/// Set by SIGINT and SIGTERM, so that the measurement ends by itself, and with it its servers and
+/// Set by SIGINT and SIGTERM, so that the measurement stops and cleans up its servers and
 /// their data.
 pub(super) fn listen() -> Result<Arc<AtomicBool>, Failure> {
     let failed = |error: std::io::Error| Failure::error(format!("signals: {error}"));

@@ -1,8 +1,10 @@
+//! Errors of `backup` and `restore`.
+
 use rota_store_sqlite::{CopyError, OpenError};
 
 use crate::Failure;
 
-/// Why a copy failed, with what to do where that is the same for both commands.
+/// Why a copy failed, with the advice that both commands share.
 pub(in crate::commands) fn failure(error: CopyError) -> Failure {
     let hint = match &error {
         CopyError::Open(OpenError::Corrupt { path, cause }) => {

@@ -1,4 +1,4 @@
-//! What `backup` and `restore` have in common.
+//! Code shared by `backup` and `restore`.
 
 mod failure;
 mod progress;

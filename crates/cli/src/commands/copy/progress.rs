@@ -1,3 +1,5 @@
+//! Progress of a backup or restore.
+
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -6,7 +8,7 @@ use rota_store_sqlite::Stage;
 
 use crate::output::remark;
 
-/// How far a copy is, on standard error: a bar for people who watch, a line now and then for logs.
+/// Progress on standard error: a bar on a terminal, otherwise an occasional line.
 pub(in crate::commands) struct Progress {
     way: Way,
     bar: ProgressBar,

@@ -1,3 +1,5 @@
+//! Summary of a backup or restore.
+
 use indicatif::BinaryBytes;
 use rota_model::State;
 use rota_store_sqlite::Copied;
@@ -35,7 +37,7 @@ pub(in crate::commands) fn json(copied: &Copied) -> Map<String, Value> {
     members
 }
 
-/// Damage that was copied faithfully.
+/// Damage that was copied along with the data.
 pub(in crate::commands) fn warn(copied: &Copied) {
     for damage in &copied.report.damages {
         remark(&format!("warning: the database has {damage}; `rota doctor` tells what to do"));

@@ -1,4 +1,4 @@
-//! `rota cron add`.
+//! `rota cron add`: adds or replaces a schedule.
 
 use clap::Args;
 use rota_client::{Client, Cron, NewCron};
@@ -29,19 +29,19 @@ pub(super) struct Add {
     #[arg(value_name = "TYPE")]
     kind: String,
 
-    /// Such as Europe/Berlin; UTC unless told
+    /// Time zone, such as Europe/Berlin; default UTC
     #[arg(long, value_name = "ZONE")]
     timezone: Option<String>,
 
-    /// What happens when an earlier run is not finished; skip unless told
+    /// What to do if an earlier run is unfinished; default skip
     #[arg(long, value_parser = ["skip", "allow", "cancel_previous", "enqueue"])]
     overlap: Option<String>,
 
-    /// What it is for
+    /// A description
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
 
-    /// Do not let it run yet
+    /// Add it disabled
     #[arg(long)]
     disabled: bool,
 

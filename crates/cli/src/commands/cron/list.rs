@@ -1,4 +1,4 @@
-//! `rota cron list`.
+//! `rota cron list`: lists schedules.
 
 use rota_client::{Client, Cron};
 

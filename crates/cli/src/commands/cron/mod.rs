@@ -61,7 +61,7 @@ enum Action {
     /// Add or replace a schedule
     Add(Box<Add>),
 
-    /// Show all about a schedule
+    /// Show a schedule in detail
     #[command(after_help = SHOW_EXAMPLES)]
     Show {
         #[arg(value_name = "NAME", value_parser = named)]
@@ -72,11 +72,11 @@ enum Action {
     #[command(after_help = REMOVE_EXAMPLES)]
     Remove(Names),
 
-    /// Let schedules run again
+    /// Enable schedules
     #[command(after_help = ENABLE_EXAMPLES)]
     Enable(Names),
 
-    /// Let schedules not run
+    /// Disable schedules
     #[command(after_help = DISABLE_EXAMPLES)]
     Disable(Names),
 }

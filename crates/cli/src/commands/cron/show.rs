@@ -1,4 +1,4 @@
-//! `rota cron show`.
+//! `rota cron show`: shows one schedule.
 
 use rota_client::Cron;
 
@@ -8,7 +8,7 @@ pub(super) fn describe(cron: &Cron) -> String {
     let (kind, queue) = job(cron);
     let mut table = Table::of_fields();
     table.field("name", &cron.name);
-    // Whatever JSON it was given; mostly a text.
+    // Any JSON value; usually a string.
     let description = cron
         .description
         .as_ref()
@@ -29,7 +29,7 @@ pub(super) fn describe(cron: &Cron) -> String {
     table.take()
 }
 
-/// Type and queue of its jobs.
+/// Type and queue of the schedule's jobs.
 pub(super) fn job(cron: &Cron) -> (String, String) {
     let template = cron.job_template.as_ref();
     let kind = template.map(|job| job.kind.clone()).unwrap_or_default();

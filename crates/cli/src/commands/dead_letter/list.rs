@@ -1,4 +1,4 @@
-//! `rota dead-letter list`.
+//! `rota dead-letter list`: lists jobs that failed permanently.
 
 use clap::Args;
 use rota_client::Client;

@@ -1,4 +1,4 @@
-//! `rota dead-letter`: jobs that failed for good.
+//! `rota dead-letter`: jobs that failed permanently.
 
 mod list;
 mod purge;
@@ -34,14 +34,14 @@ const RETRY_EXAMPLES: &str = "\
 Examples:
   rota dead-letter retry 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7
 
-It starts anew: attempt 0, no errors, the same id.";
+The job starts over: attempt 0, no errors, the same id.";
 
 const DELETE_EXAMPLES: &str = "\
 Examples:
   rota dead-letter delete 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7
   rota dead-letter delete --yes $(rota dead-letter list --json | jq -r '.jobs[].id')";
 
-/// List, retry and delete jobs that failed for good
+/// List, retry and delete jobs that failed permanently
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DeadLetter {
@@ -61,18 +61,18 @@ enum Action {
     #[command(after_help = list::EXAMPLES)]
     List(ListArgs),
 
-    /// Show all about a job
+    /// Show a job in detail
     #[command(after_help = SHOW_EXAMPLES)]
     Show {
         #[arg(value_name = "ID", value_parser = named)]
         id: String,
     },
 
-    /// Count them
+    /// Count jobs by queue
     #[command(after_help = STATS_EXAMPLES)]
     Stats,
 
-    /// Start jobs anew
+    /// Retry jobs from the start
     #[command(after_help = RETRY_EXAMPLES)]
     Retry {
         #[arg(value_name = "ID", value_parser = named, required = true)]
@@ -89,7 +89,7 @@ enum Action {
         confirm: Confirm,
     },
 
-    /// Delete all, or those of a queue, or old ones
+    /// Delete all jobs, or those of a queue, or old ones
     Purge(Purge),
 }
 
@@ -112,7 +112,7 @@ impl DeadLetter {
                 each(&ids, "retried", "jobs", json, act).await
             }
             Action::Delete { ids, confirm } => {
-                // One id is typed on purpose; many come from somewhere else.
+                // A single id is typed deliberately; several may come from a script.
                 if ids.len() > 1 {
                     confirm.ask(&format!("delete {}", plural(ids.len() as u64, "job", "jobs")))?;
                 }

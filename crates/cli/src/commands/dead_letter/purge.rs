@@ -1,4 +1,4 @@
-//! `rota dead-letter purge`.
+//! `rota dead-letter purge`: deletes jobs by queue or age.
 
 use clap::Args;
 use rota_client::Client;
@@ -21,7 +21,7 @@ pub(super) struct Purge {
     #[arg(long, value_name = "NAME")]
     queue: Option<String>,
 
-    /// Only jobs that failed before then: a time, or how long ago, such as 30d
+    /// Only jobs that failed before this: a time, or how long ago, such as 30d
     #[arg(long, value_name = "TIME", value_parser = time_or_ago)]
     older_than: Option<String>,
 

@@ -1,4 +1,4 @@
-//! `rota dead-letter stats`.
+//! `rota dead-letter stats`: counts jobs by queue.
 
 use rota_client::Client;
 

@@ -11,7 +11,7 @@ use super::server::Server;
 use super::tally::{Shared, Tally};
 use crate::Failure;
 
-/// How a server of the demo is set.
+/// Settings of one of the demo's servers.
 pub(super) struct Setup {
     pub name: &'static str,
     pub settings: &'static [(&'static str, &'static str)],
@@ -21,7 +21,7 @@ pub(super) const FAIR: Setup = Setup {
     name: "with fairness",
     settings: &[
         ("ROTA_TENANCY_ISOLATION", "sharded"),
-        // Or else whoever marks everything urgent goes before all others.
+        // Otherwise the tenant that marks everything urgent goes ahead of all others.
         ("ROTA_FAIRNESS_PRIORITY_SCOPE", "tenant"),
     ],
 };
@@ -45,7 +45,7 @@ impl Act {
         Ok(Self { setup, server, tally: Arc::default(), tasks: JoinSet::new() })
     }
 
-    /// Waits for the server.
+    /// Waits until the server is ready.
     pub async fn ready(&mut self) -> Result<Client, Failure> {
         match self.server.url().await {
             Some(url) => Ok(Client::new(&url)?),
@@ -53,7 +53,7 @@ impl Act {
         }
     }
 
-    /// Lets the tenants and the workers loose.
+    /// Starts the tenants and the workers.
     pub fn start(&mut self, client: &Client) -> Result<(), Error> {
         load::start(client, &self.tally, &mut self.tasks)
     }
@@ -62,7 +62,7 @@ impl Act {
         self.tally.lock()
     }
 
-    /// Never, if all goes well.
+    /// Returns only on failure.
     pub async fn failure(&mut self) -> Failure {
         let cause = match self.tasks.join_next().await {
             Some(Ok(Err(error))) => error.to_string(),
@@ -73,7 +73,7 @@ impl Act {
             .hint(format!("The server's last words: {}", self.server.last_words()))
     }
 
-    /// First the tenants and the workers, then the server.
+    /// Stops the tenants and the workers, then the server.
     pub async fn end(&mut self) {
         self.tasks.shutdown().await;
         self.tally().end();

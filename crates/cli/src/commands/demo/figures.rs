@@ -1,3 +1,5 @@
+//! Figures of the demo: jobs done and waiting times.
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -11,12 +13,12 @@ pub(super) struct Wait {
     pub is_over: bool,
 }
 
-/// What one or several tenants got.
+/// What one or more tenants received.
 pub(super) struct Figures {
     pub enqueued: u64,
     pub begun: u64,
     pub done: u64,
-    /// Those that have not begun count with their time so far, or else only the lucky would count.
+    /// Jobs that have not started count with their time so far; otherwise only fast ones would count.
     pub median: Option<Wait>,
     pub p99: Option<Wait>,
 }
@@ -55,7 +57,7 @@ impl Wait {
     }
 }
 
-/// `waits` are sorted.
+/// `waits` must be sorted.
 fn quantile(waits: &[Wait], percent: usize) -> Option<Wait> {
     let rank = (waits.len() * percent).div_ceil(100);
     waits.get(rank.checked_sub(1)?).copied()

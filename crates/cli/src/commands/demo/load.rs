@@ -1,4 +1,4 @@
-//! Who enqueues, how much, and who works on it.
+//! The demo's load: which tenants enqueue how much, and the workers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,16 +10,16 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::tally::{FLOOD, NAMES, QUIET, Shared, URGENT};
 
-/// Six workers of 40 ms manage at most 150 jobs a second: less than the flood asks for, but so few
-/// that a slow machine manages them too, and what is seen is the order of jobs rather than its limits.
+/// Six workers at 40 ms per job handle at most 150 jobs per second: less than the flood needs, but few
+/// enough for a slow machine, so that the demo shows the order of jobs rather than the machine's limits.
 const WORKERS: usize = 6;
 const WORK: Duration = Duration::from_millis(40);
 const QUEUE: &str = "demo";
-/// A batch is stored as a whole, so large ones would delay the jobs of others on either server.
+/// A batch is stored as a whole, so large ones would delay other jobs on either server.
 const LARGEST_BATCH: usize = 250;
 const BETWEEN_BATCHES: Duration = Duration::from_millis(10);
 
-/// Many jobs at first, and then a batch again and again.
+/// Many jobs at first, then one batch after another.
 struct Habit {
     at_first: usize,
     batch: usize,
@@ -34,7 +34,7 @@ const A_FLOOD: Habit =
 const ALL_URGENT: Habit =
     Habit { at_first: 300, batch: 10, every: Duration::from_millis(250), priority: 100 };
 
-/// All of them, until they are shut down.
+/// Runs all tenants and workers until they are shut down.
 pub(super) fn start(
     client: &Client,
     tally: &Arc<Shared>,
@@ -47,7 +47,7 @@ pub(super) fn start(
             URGENT => ALL_URGENT,
             _ => A_JOB_NOW_AND_THEN,
         };
-        // The quiet ones do not come all at once.
+        // Stagger the quiet tenants.
         let later = match QUIET.contains(&tenant) {
             true => habit.every * tenant as u32 / QUIET.len() as u32,
             false => Duration::ZERO,
@@ -118,7 +118,7 @@ async fn work(client: Client, worker: String, tally: Arc<Shared>) -> Result<(), 
     }
 }
 
-/// Which tenant's, and which of its jobs.
+/// A tenant, and the index of one of its jobs.
 fn whose(args: &RawValue) -> (usize, usize) {
     serde_json::from_str(args.get()).expect("the arguments are those that were enqueued here")
 }

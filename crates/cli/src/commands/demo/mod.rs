@@ -1,4 +1,4 @@
-//! `rota demo`: what the server is for, to be seen in a terminal.
+//! `rota demo`: shows in a terminal what the server does.
 
 mod act;
 mod figures;
@@ -22,7 +22,7 @@ Examples:
 A demo starts servers of its own, with their data in a temporary directory, and removes both when it
 ends. Nothing need be running, and nothing that runs is touched.";
 
-/// See in a terminal what the server does
+/// Show in a terminal what the server does
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Demo {
@@ -37,7 +37,7 @@ enum What {
 
 impl Demo {
     pub fn run(self) -> Result<(), Failure> {
-        // Several threads: what one tenant's batch costs here must not delay the others.
+        // Several threads, so that one tenant's batch does not delay the others here.
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()

@@ -1,4 +1,4 @@
-//! `rota demo noisy-neighbour`: the same tenants on two servers, one of which is fair.
+//! `rota demo noisy-neighbour`: the same tenants on a fair and an unfair server.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -27,11 +27,11 @@ from enqueueing to the start.";
 
 const REDRAWN_EVERY: Duration = Duration::from_millis(250);
 
-/// Quiet tenants beside a flood, with fairness and without
+/// Quiet tenants next to a flood, with and without fairness
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct NoisyNeighbour {
-    /// How long it lasts
+    /// Duration of the demo
     #[arg(long, value_name = "DURATION", default_value = "20s", value_parser = duration)]
     duration: Duration,
 
@@ -40,7 +40,7 @@ pub(super) struct NoisyNeighbour {
     json: bool,
 }
 
-/// Both servers, and what they were seen to do.
+/// Both servers and their results.
 struct Stage {
     fair: Act,
     unfair: Act,
@@ -58,7 +58,7 @@ impl NoisyNeighbour {
             unfair: Act::begin(&UNFAIR, data.path())?,
         };
         let lasted = self.watch(&mut stage, &mut signals).await;
-        // The servers end in any case, and their data is removed when they no longer write to it.
+        // Always stop the servers; their data is removed once they no longer write to it.
         tokio::join!(stage.fair.end(), stage.unfair.end());
         let removed = data.close();
         let lasted = lasted?;
@@ -71,7 +71,7 @@ impl NoisyNeighbour {
         }
     }
 
-    /// Until the time is up or somebody has seen enough; tells how long that was.
+    /// Runs until the time is up or the user stops it; returns the elapsed time.
     async fn watch(&self, stage: &mut Stage, signals: &mut Signals) -> Result<Duration, Failure> {
         tokio::select! {
             started = stage.start() => started?,
@@ -108,7 +108,7 @@ impl NoisyNeighbour {
 }
 
 impl Stage {
-    /// Both at the same moment, when both are ready.
+    /// Starts both at the same moment, when both are ready.
     async fn start(&mut self) -> Result<(), Failure> {
         let (fair, unfair) = tokio::try_join!(self.fair.ready(), self.unfair.ready())?;
         self.fair.start(&fair)?;

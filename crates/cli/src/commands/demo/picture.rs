@@ -1,5 +1,5 @@
-//! What is drawn while the demo runs: both servers side by side. 80 columns and 24 lines are enough for
-//! all of it.
+//! The live view of the demo: both servers side by side. 80 columns and 24 lines show all of
+//! it.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use super::figures::{Figures, Wait};
 use super::tally::{NAMES, Tally};
 use crate::output::{Room, cut, grouped};
 
-/// Waiting times are those of so long.
+/// The period covered by the waiting times.
 const LATELY: Duration = Duration::from_secs(5);
 
 const TITLES: [&str; 5] = ["IN", "DONE", "WAITING", "P50", "P99"];
 const WIDTHS: [usize; 5] = [7, 7, 8, 6, 6];
-/// Columns that go first where there is no room for all of them.
+/// Columns to drop first on a narrow terminal.
 const EXPENDABLE: [usize; 4] = [0, 1, 3, 2];
 const NAME: usize = 7;
 const LEGEND: [&str; 4] = [
@@ -21,12 +21,12 @@ const LEGEND: [&str; 4] = [
     "have not begun yet, which count with their time so far. Ctrl-C ends the demo.",
     "",
 ];
-/// Above and below the table.
+/// Lines above and below the table.
 const LINES_AROUND: usize = 2 + LEGEND.len();
-/// Those who make trouble stand last, and are seen in any case.
+/// Troublesome tenants are listed last and always shown.
 const TROUBLE: usize = 2;
 
-/// As much of it as there is room for.
+/// Draws as much as fits.
 pub(super) fn picture(
     passed: Duration,
     of: Duration,
@@ -70,7 +70,7 @@ pub(super) fn picture(
     lines.map(|line| cut(line.trim_end(), room.columns) + "\n").collect()
 }
 
-/// Those of each side that there is room for.
+/// The columns of each side that fit.
 fn columns(width: usize) -> Vec<usize> {
     let mut columns: Vec<usize> = (0..TITLES.len()).collect();
     for column in EXPENDABLE {

@@ -1,4 +1,4 @@
-//! A server for the time of the demo, in a process of its own.
+//! A server process for the duration of the demo.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,33 +9,33 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
 
-/// How long it may take to end in order; its data is thrown away anyhow.
+/// How long a clean shutdown may take; the data is discarded anyway.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Gone when dropped, at the latest.
+/// Stopped when dropped, at the latest.
 pub(super) struct Server {
     child: Child,
-    /// Kept open: a server whose output nobody takes might stop.
+    /// Kept open, because the server might stop if its output is closed.
     output: BufReader<ChildStdout>,
     log: PathBuf,
 }
 
 impl Server {
-    /// `rota serve` with these settings, its data and its log under this path.
+    /// Runs `rota serve` with these settings; data and log are under this path.
     pub fn start(settings: &[(&str, &str)], at: &Path) -> std::io::Result<Self> {
         let log = at.with_extension("log");
         let mut command = Command::new(std::env::current_exe()?);
         command
-            // Fairness is shown, not the disk: no waiting for fsync, no space set aside.
+            // The demo is about fairness, not the disk: no fsync and no reserve.
             .args(["serve", "--listen", "127.0.0.1:0", "--log-level", "error"])
             .args(["--durability", "os", "--storage-reserve", "0", "--data"])
             .arg(at)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(File::create(&log)?)
-            // A signal from the terminal is for the demo, which then ends its servers.
+            // A signal from the terminal goes to the demo, which then stops its servers.
             .process_group(0);
-        // Settings of the surroundings are for other servers.
+        // Ignore settings in the environment.
         for (name, _) in std::env::vars_os() {
             if name.as_encoded_bytes().starts_with(b"ROTA_") {
                 command.env_remove(name);
@@ -46,7 +46,7 @@ impl Server {
         Ok(Self { child, output: BufReader::new(output), log })
     }
 
-    /// Its address, as soon as it listens; `None` when it ended instead.
+    /// The server's address once it listens; `None` if it exited.
     pub async fn url(&mut self) -> Option<String> {
         let mut line = String::new();
         loop {
@@ -60,18 +60,18 @@ impl Server {
         }
     }
 
-    /// The last that it logged, which says why it ended.
+    /// The last log line, which says why it exited.
     pub fn last_words(&self) -> String {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         let last = log.lines().rfind(|line| !line.trim().is_empty());
         last.unwrap_or("it said nothing").trim_start_matches("rota: ").to_owned()
     }
 
-    /// Ends it in order, or else without.
+    /// Stops it cleanly, or kills it.
     pub async fn stop(&mut self) {
         let id = self.child.id().and_then(|id| i32::try_from(id).ok());
         if let Some(pid) = id.and_then(Pid::from_raw) {
-            // It may be gone already.
+            // It may have exited already.
             let _ = kill_process(pid, Signal::TERM);
         }
         if tokio::time::timeout(PATIENCE, self.child.wait()).await.is_err() {
@@ -83,7 +83,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if self.child.start_kill().is_ok() {
-            // Nobody can resist for long; its data is removed next.
+            // Killed processes end soon; the data is removed next.
             while matches!(self.child.try_wait(), Ok(None)) {
                 std::thread::sleep(Duration::from_millis(1));
             }

@@ -1,8 +1,10 @@
+//! Signals that end the demo.
+
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::Failure;
 
-/// Whoever wants the demo to end: Ctrl-C, a supervisor, or a terminal that is closed.
+/// Resolves on Ctrl-C, SIGTERM, or a closed terminal.
 pub(super) struct Signals {
     interrupt: Signal,
     terminate: Signal,

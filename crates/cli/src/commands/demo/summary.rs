@@ -1,4 +1,4 @@
-//! What was seen, in words and for programs.
+//! The demo's summary, as text and as JSON.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -86,7 +86,7 @@ fn waited(wait: Option<Wait>) -> String {
     match wait {
         Some(wait) if wait.is_over => wait.short(),
         Some(wait) => format!("more than {}", wait.short()),
-        // It was stopped before there was a job.
+        // The demo was stopped before the first job.
         None => "an unknown time".to_owned(),
     }
 }

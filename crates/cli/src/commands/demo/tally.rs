@@ -1,4 +1,4 @@
-//! What became of every job of one server.
+//! The state of every job on one of the demo's servers.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,7 +25,7 @@ pub(super) struct Tally {
 
 #[derive(Default)]
 struct Tenant {
-    /// The number of a job is its place here.
+    /// A job's number is its index here.
     jobs: Vec<Job>,
     done: u64,
 }
@@ -42,7 +42,7 @@ impl Shared {
 }
 
 impl Tally {
-    /// Just before it is asked for: a worker may begin before the answer is here.
+    /// Called just before the request, because a worker may start the job before the response arrives.
     pub fn enqueue(&mut self, tenant: usize, count: usize) -> Range<usize> {
         let jobs = &mut self.tenants[tenant].jobs;
         let first = jobs.len();
@@ -59,17 +59,17 @@ impl Tally {
         self.tenants[tenant].done += 1;
     }
 
-    /// From now on no job waits any longer.
+    /// Freezes waiting times.
     pub fn end(&mut self) {
         self.ended.get_or_insert_with(Instant::now);
     }
 
-    /// Of these tenants together, from the beginning.
+    /// Figures of these tenants together, from the beginning.
     pub fn figures(&self, tenants: Range<usize>) -> Figures {
         self.count(tenants, |_| true)
     }
 
-    /// The same, but waiting times only of jobs that began lately or have not begun.
+    /// The same, with waiting times only of jobs that started recently or have not started.
     pub fn figures_of_late(&self, tenants: Range<usize>, lately: Duration) -> Figures {
         let now = self.now();
         self.count(tenants, |begun| now.saturating_duration_since(begun) <= lately)

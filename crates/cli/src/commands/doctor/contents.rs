@@ -1,4 +1,4 @@
-//! What is in the database, against what must be.
+//! Checks the contents of the database.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,7 +9,7 @@ use rota_store_sqlite::check::{Damage, Depth, Rule, check};
 use super::finding::Finding;
 use crate::output::{milliseconds, plural};
 
-/// Clocks of machines that are kept in order differ by less.
+/// Well-kept clocks differ by less than this.
 const LEAD_ALLOWED_MS: i64 = 60_000;
 
 pub(super) fn look(snapshot: &Snapshot, dir: &Path, depth: Depth) -> Vec<Finding> {
@@ -33,7 +33,7 @@ pub(super) fn look(snapshot: &Snapshot, dir: &Path, depth: Depth) -> Vec<Finding
     findings
 }
 
-/// What to do when the file cannot be used as it is.
+/// Advice if the file cannot be used.
 pub(super) fn restore(dir: &Path) -> String {
     format!(
         "Stop the server, then bring the last backup back: `rota restore FILE --data {} --replace`. \
@@ -73,7 +73,7 @@ fn sentence(damage: &Damage) -> String {
     format!("{}{rest}.", first.to_uppercase())
 }
 
-/// Time never goes back inside the server: until the clock has caught up, it stands still.
+/// Time never goes back inside the server; it stands still until the clock has caught up.
 fn clock(last_ms: i64) -> Option<Finding> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let ahead = last_ms - i64::try_from(since.as_millis()).unwrap_or(i64::MAX);

@@ -1,4 +1,4 @@
-//! A data directory: who uses it, how much room there is, and what is in it.
+//! Checks a data directory: who uses it, free space, and its contents.
 
 use std::path::Path;
 
@@ -10,9 +10,9 @@ use rota_store_sqlite::{DirectoryStatus, FORMAT, OpenError, Server, Snapshot, di
 use super::contents;
 use super::finding::Finding;
 
-/// A log of this size is not the work of a server alone.
+/// A server alone does not produce a log of this size.
 const LONG_LOG: u64 = 256 << 20;
-/// Where no reserve is kept, this is little.
+/// Low disk space if no reserve is configured.
 const LITTLE: u64 = 64 << 20;
 
 pub(super) fn look(settings: &Settings, depth: Depth) -> Vec<Finding> {

@@ -1,3 +1,5 @@
+//! The result of one check.
+
 use serde::Serialize;
 
 /// What one check found, and what to do about it.

@@ -1,4 +1,4 @@
-//! `rota doctor`: what is wrong, and what to do about it.
+//! `rota doctor`: reports problems and what to do about them.
 
 mod contents;
 mod data;
@@ -28,15 +28,15 @@ Examples:
 
 Exit code 0: nothing, or only warnings. 1: problems. 3: no answer from the server at --url.";
 
-/// Look for what is wrong with the data or the server, and tell what to do
+/// Find problems with the data or the server, and say what to do
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Doctor {
-    /// Look less closely at the file, which takes less time
+    /// Check the file less thoroughly, which is faster
     #[arg(long)]
     quick: bool,
 
-    /// Where the server is, if it is not where the settings say that it listens
+    /// The server's address, if it differs from the configured listen address
     #[arg(long, env = "ROTA_URL", value_name = "URL")]
     url: Option<String>,
 
@@ -71,7 +71,7 @@ impl Doctor {
         }
     }
 
-    /// Why the server that was asked for does not answer. One that nobody asked for need not.
+    /// Why the server does not respond; only an error if `--url` asked for it.
     async fn look_at_server(
         &self,
         client: &Client,
@@ -114,7 +114,7 @@ fn nothing_to_check(settings: &Settings, client: &Client) -> Failure {
     .hint("Say where the data is with --data, or where the server is with --url.")
 }
 
-/// A server that listens on all addresses is reached at the loopback one.
+/// A server that listens on all addresses is reached through loopback.
 fn url_of(settings: &Settings) -> String {
     let mut address = settings.listen;
     if address.ip().is_unspecified() {

@@ -1,10 +1,12 @@
+//! The doctor's report.
+
 use serde_json::{Value, json};
 
 use super::finding::{Finding, Level};
 use crate::Failure;
 use crate::output::{plural, print, print_json, printable};
 
-/// Everything that was found, by what was looked at.
+/// All findings, grouped by what was checked.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     sections: Vec<Section>,

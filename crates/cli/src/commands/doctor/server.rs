@@ -1,4 +1,4 @@
-//! A running server: who it is, how it is, and whether it is the one of this directory.
+//! Checks a running server: its identity, its health, and whether it uses this directory.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use super::finding::Finding;
 use super::work;
 use crate::output::milliseconds;
 
-/// The header has whole seconds, and an answer takes a moment.
+/// The header has whole seconds, and a response takes a moment.
 const DIFFERENCE_ALLOWED_S: i64 = 5;
 const OWN_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// An error means that it does not answer as a job server does.
+/// Fails if it does not respond like a job server.
 pub(super) async fn look(client: &Client, dir: &Path) -> Result<Vec<Finding>, Error> {
     let health = client.health().await?;
     let manifest = client.manifest().await?;
@@ -115,7 +115,7 @@ fn clock(readiness: &Readiness, now: Timestamp) -> Option<Finding> {
     })
 }
 
-/// Only an absolute path means the same here as there.
+/// Only an absolute path means the same in both processes.
 fn directory(settings: &ServerSettings, dir: &Path) -> Option<Finding> {
     let theirs = Path::new(settings.config.get("data")?);
     let here = dir.canonicalize().ok()?;

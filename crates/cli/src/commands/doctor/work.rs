@@ -1,14 +1,14 @@
-//! A glance at queues and workers: whether work is being done.
+//! Checks queues and workers: whether work is being done.
 
 use rota_client::{Client, Error, Totals};
 
 use super::finding::Finding;
 use crate::output::plural;
 
-/// More queues or workers than this are not looked at one by one.
+/// Beyond this number, queues or workers are not checked one by one.
 const MOST_PAGES: usize = 20;
 const PER_PAGE: u32 = 100;
-/// Some jobs always fail; this many are waiting for somebody to look.
+/// Some jobs always fail; this many need attention.
 const MANY_DEAD: u64 = 100;
 const NAMED: usize = 5;
 
@@ -114,14 +114,14 @@ async fn dead_letters(client: &Client) -> Result<Option<Finding>, Error> {
     }))
 }
 
-/// How many failed for good, and in which queue most of them, unless queues belong to tenants.
+/// How many jobs failed permanently, and the queue with most of them, unless queues belong to tenants.
 async fn dead(client: &Client) -> Result<(u64, Option<(String, u64)>), Error> {
     match client.dead_letter_stats().await {
         Ok(stats) => {
             let worst = stats.by_queue.iter().max_by_key(|(_, count)| **count);
             Ok((stats.total, worst.map(|(name, count)| (name.clone(), *count))))
         }
-        // There are no figures for all tenants then, but the operator's list knows its length.
+        // There are no figures across tenants in this case, but the operator's list has a total.
         Err(error) if wants_a_tenant(&error) => {
             Ok((client.all_dead_letters().await?.unwrap_or_default(), None))
         }
@@ -134,7 +134,7 @@ fn wants_a_tenant(error: &Error) -> bool {
     field.is_some_and(|field| field == "X-OJS-Tenant")
 }
 
-/// `email of acme`, where that is not the only one of this name.
+/// `email of acme`, if the name alone is ambiguous.
 fn named(name: &str, tenant: Option<&str>) -> String {
     match tenant {
         Some(tenant) => format!("{name} of {tenant}"),

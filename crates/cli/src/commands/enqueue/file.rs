@@ -1,4 +1,4 @@
-//! Many jobs from a file of JSON lines.
+//! Enqueues many jobs from a file of JSON lines.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -14,10 +14,10 @@ use super::warn_of_quotas;
 use crate::Failure;
 use crate::output::{plural, print_json, print_line};
 
-/// Jobs and bytes of one request; servers take 1,000 and 16 MiB unless they are told otherwise.
+/// Jobs and bytes per request; by default, servers accept 1,000 and 16 MiB.
 const MOST_JOBS: usize = 500;
 const MOST_BYTES: usize = 4 << 20;
-/// More than a server takes for one job.
+/// More than a server accepts for one job.
 const LONGEST_LINE: u64 = 16 << 20;
 
 pub(super) async fn enqueue(client: &Client, path: &Path, as_json: bool) -> Result<(), Failure> {
@@ -69,7 +69,7 @@ pub(super) async fn enqueue(client: &Client, path: &Path, as_json: bool) -> Resu
     ))
 }
 
-/// The names of the quotas that were exceeded by it.
+/// The names of the quotas that the batch exceeded.
 async fn send(
     client: &Client,
     batch: &[Line],
@@ -86,7 +86,7 @@ async fn send(
     let wrong = index.and_then(|index| batch.get(usize::try_from(index).ok()?).zip(Some(index)));
     let mut failure = Failure::from(error);
     if let Some((line, index)) = wrong {
-        // The place in the batch is ours; people know the line.
+        // Report the line in the file instead of the index in the batch.
         let prefix = format!("job at index {index}: ");
         let message = failure.message.strip_prefix(&prefix).unwrap_or(&failure.message);
         failure.message = format!("line {} of {name}: {message}", line.number);
@@ -105,7 +105,7 @@ async fn send(
     Err(failure.hint(hint).detail("enqueued", before).detail("next_line", first))
 }
 
-/// A batch is accepted whole or not at all, so it is known from which line on to repeat.
+/// A batch is accepted as a whole or not at all, so the line to resume from is known.
 fn stopped(failure: Failure, enqueued: u64, first: u64) -> Failure {
     let why = failure.hint.as_deref().map(|hint| format!("{hint}\n")).unwrap_or_default();
     let told = match enqueued {
@@ -141,7 +141,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// The next lines, as many as go into one request; none at the end.
+    /// Returns the next lines that fit into one request; none at the end.
     fn batch(&mut self) -> Result<Vec<Line>, Failure> {
         let (mut batch, mut bytes) = (Vec::new(), 0);
         while batch.len() < MOST_JOBS && bytes < MOST_BYTES {

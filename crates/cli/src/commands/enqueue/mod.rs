@@ -1,4 +1,4 @@
-//! `rota enqueue`: one job from the command line, or many from a file.
+//! `rota enqueue`: enqueues one job from the command line, or many from a file.
 
 mod file;
 
@@ -27,7 +27,7 @@ Examples:
 
 A line of a file is a job as POST /ojs/v1/jobs takes it: {\"type\": \"email.send\", \"args\": [\"a\"]}";
 
-/// Enqueue a job, or all jobs of a file
+/// Enqueue a job, or all jobs in a file
 #[derive(Debug, Args)]
 #[command(
     after_help = EXAMPLES,
@@ -38,7 +38,7 @@ pub(crate) struct Enqueue {
     #[arg(value_name = "TYPE", required_unless_present = "file")]
     kind: Option<String>,
 
-    /// JSON lines instead of a single job; `-` is standard input
+    /// A file of JSON lines instead of a single job; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = [
         "kind", "args", "queue", "priority", "max_attempts", "retry", "timeout",
         "visibility_timeout", "meta", "tag", "at", "delay", "expires_at", "expires_in", "id",
@@ -54,23 +54,23 @@ pub(crate) struct Enqueue {
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
 
-    /// The same from now on, such as 10m or 2d
+    /// The same, relative to now, such as 10m or 2d
     #[arg(long = "in", value_name = "DURATION", value_parser = duration_ms, conflicts_with = "at")]
     delay: Option<u64>,
 
-    /// The latest start; a job that still waits then is discarded
+    /// The latest start; a job still waiting then is discarded
     #[arg(long, value_name = "TIME")]
     expires_at: Option<String>,
 
-    /// The same from now on
+    /// The same, relative to now
     #[arg(long, value_name = "DURATION", value_parser = duration_ms, conflicts_with = "expires_at")]
     expires_in: Option<u64>,
 
-    /// An id of your own, a UUIDv7; a second job with the same id is refused
+    /// Your own id, a UUIDv7; a second job with the same id is rejected
     #[arg(long, value_name = "UUID")]
     id: Option<String>,
 
-    /// Hold it back until it is activated
+    /// Hold the job until it is activated
     #[arg(long)]
     pending: bool,
 
@@ -110,7 +110,7 @@ impl Enqueue {
     }
 }
 
-/// A soft quota lets jobs in; somebody should know all the same.
+/// A soft quota accepts jobs, so warn about it.
 fn warn_of_quotas(exceeded: &[String]) {
     if !exceeded.is_empty() {
         let limits = printable(&exceeded.join(", "));
@@ -118,7 +118,7 @@ fn warn_of_quotas(exceeded: &[String]) {
     }
 }
 
-/// The object as the server wrote it, and one more member. Unchanged if it is no object.
+/// The server's object with one more member. Unchanged if it is not an object.
 fn with_member(object: &str, name: &str, value: &Value) -> String {
     let value = to_raw_value(value).expect("JSON can be written to memory");
     let Ok(mut members) = members(object, "the job") else { return object.to_owned() };
@@ -126,7 +126,7 @@ fn with_member(object: &str, name: &str, value: &Value) -> String {
     serde_json::to_string(&Object(members)).expect("JSON can be written to memory")
 }
 
-/// Relative times are the server's to resolve: its clock is the one that counts.
+/// The server resolves relative times, because its clock decides.
 fn from_now(ms: u64) -> String {
     format!("+PT{}.{:03}S", ms / 1_000, ms % 1_000)
 }

@@ -1,4 +1,4 @@
-//! `rota jobs cancel`, `retry` and `delete`: some jobs by their ids, or all that match.
+//! `rota jobs cancel`, `retry` and `delete`: change jobs by id or by filter.
 
 use clap::Args;
 use rota_client::{BulkOutcome, Client, Error, Job, JobFilter, WithJson};
@@ -11,7 +11,7 @@ use crate::output::{each, plural, print_json, print_line};
 
 #[derive(Debug, Args)]
 pub(crate) struct ChangeArgs {
-    /// The jobs' ids; or give filters to mean all jobs that match
+    /// The jobs' ids; or use filters to select all matching jobs
     #[arg(value_name = "ID", value_parser = named, conflicts_with_all = ["queue", "kind", "state", "since", "until"])]
     ids: Vec<String>,
 
@@ -19,7 +19,7 @@ pub(crate) struct ChangeArgs {
     matching: MatchingArgs,
 }
 
-/// All jobs that match.
+/// Changes all matching jobs.
 #[derive(Debug, Args)]
 pub(crate) struct MatchingArgs {
     #[command(flatten)]

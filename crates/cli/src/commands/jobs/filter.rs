@@ -1,4 +1,4 @@
-//! Which jobs are meant.
+//! Filters that select jobs.
 
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
@@ -12,15 +12,15 @@ pub(crate) struct FilterArgs {
     #[arg(long, value_name = "NAME")]
     pub queue: Option<String>,
 
-    /// Jobs of this type; `email.*` means all that begin so
+    /// Jobs of this type; `email.*` matches a prefix
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
 
-    /// Jobs created since then: a time, or how long ago, such as 2h
+    /// Jobs created since: a time, or how long ago, such as 2h
     #[arg(long, value_name = "TIME", value_parser = time_or_ago)]
     pub since: Option<String>,
 
-    /// Jobs created before then
+    /// Jobs created before: a time, or how long ago
     #[arg(long, value_name = "TIME", value_parser = time_or_ago)]
     pub until: Option<String>,
 }
@@ -56,7 +56,7 @@ impl FilterArgs {
     }
 }
 
-/// A time as it is; a duration as the time that long ago.
+/// Returns a time unchanged, and a duration as the time that long ago.
 pub(crate) fn time_or_ago(text: &str) -> Result<String, String> {
     if text.parse::<Timestamp>().is_ok() {
         return Ok(text.to_owned());

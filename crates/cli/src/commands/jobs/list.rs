@@ -1,4 +1,4 @@
-//! `rota jobs list`, and how a job looks in a list.
+//! `rota jobs list`: lists jobs.
 
 use clap::Args;
 use rota_client::{Client, Error, Job, JobFilter, Page, PageAt, WithJson};
@@ -10,7 +10,7 @@ use crate::output::{List, Table, relative};
 const DEFAULT_LIMIT: u64 = 20;
 const LONGEST_PAGE: u32 = 100;
 
-/// Which jobs are listed, and how many.
+/// Which jobs to list, and how many.
 #[derive(Debug, Default, PartialEq, Args)]
 pub(crate) struct ListArgs {
     #[command(flatten)]
@@ -23,22 +23,22 @@ pub(crate) struct ListArgs {
     pub extent: Extent,
 }
 
-/// How much of a list is shown.
+/// How much of a list to show.
 #[derive(Debug, Default, PartialEq, Args)]
 pub(crate) struct Extent {
-    /// At most so many; 20 unless told
+    /// Maximum number of jobs; default 20
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
 
-    /// All of them
+    /// Show all jobs
     #[arg(long, conflicts_with = "limit")]
     all: bool,
 
-    /// Oldest first
+    /// Show the oldest first
     #[arg(long)]
     oldest_first: bool,
 
-    /// Go on where a list ended: its `next_cursor`
+    /// Continue a previous list at its `next_cursor`
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
 }
@@ -57,7 +57,7 @@ impl ListArgs {
     }
 }
 
-/// Prints a list of jobs, wherever it comes from.
+/// Prints a list of jobs from any source.
 pub(crate) async fn print_jobs(
     extent: Extent,
     filter: JobFilter,
@@ -97,7 +97,7 @@ fn cells(job: &Job) -> Vec<String> {
     ]
 }
 
-/// What matters most about a job in its state.
+/// The most relevant detail for the job's state.
 fn detail(job: &Job) -> String {
     let at = |time: &Option<String>| time.as_deref().map(relative).unwrap_or_default();
     let error = job.error.as_ref().map(|error| {

@@ -1,4 +1,4 @@
-//! `rota jobs`: looking at jobs and changing them.
+//! `rota jobs`: lists, shows and changes jobs.
 
 mod change;
 mod filter;
@@ -21,7 +21,7 @@ pub(crate) use show::describe;
 const EXAMPLES: &str = "\
 Examples:
   rota jobs                                    the newest 20
-  rota jobs --state discarded --queue email    those that failed for good
+  rota jobs --state discarded --queue email    those that failed permanently
   rota jobs show 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7
   rota jobs list --type 'email.*' --since 2h --all --json | jq -r '.jobs[].id'";
 
@@ -75,18 +75,18 @@ enum Action {
     #[command(after_help = LIST_EXAMPLES)]
     List(ListArgs),
 
-    /// Show all about a job
+    /// Show a job in detail
     #[command(after_help = SHOW_EXAMPLES)]
     Show {
         #[arg(value_name = "ID", value_parser = named)]
         id: String,
     },
 
-    /// Cancel jobs that have not ended
+    /// Cancel unfinished jobs
     #[command(after_help = CANCEL_EXAMPLES)]
     Cancel(ChangeArgs),
 
-    /// Start discarded or cancelled jobs anew
+    /// Retry discarded or cancelled jobs from the start
     #[command(after_help = RETRY_EXAMPLES)]
     Retry(ChangeArgs),
 
@@ -97,7 +97,7 @@ enum Action {
         ids: Vec<String>,
     },
 
-    /// Delete jobs that have ended
+    /// Delete finished jobs
     #[command(after_help = DELETE_EXAMPLES)]
     Delete(MatchingArgs),
 }

@@ -1,4 +1,4 @@
-//! `rota jobs show`: all about one job.
+//! `rota jobs show`: shows one job in detail.
 
 use rota_client::{Job, JobError};
 use serde_json::value::RawValue;
@@ -37,7 +37,7 @@ pub(crate) fn describe(job: &Job) -> String {
 }
 
 fn times(job: &Job) -> [(&'static str, &Option<String>); 9] {
-    // A discarded job has both; one of them says it all.
+    // A discarded job has both; one is enough.
     let completed = if job.state == "completed" { &job.completed_at } else { &None };
     let next = if job.next_attempt_at == job.scheduled_at { &None } else { &job.next_attempt_at };
     [

@@ -1,11 +1,11 @@
-//! Setting limits, with a warning of those that are lifted by it.
+//! Sets limits, and warns about limits that this lifts.
 
 use rota_client::{Client, Error, Limited, NewRateLimit, RateLimit, WithJson};
 
 use super::show::{concurrency_limit, rate_limit, throttle};
 use crate::output::{printable, remark};
 
-/// An override replaces all numbers of a key, which is easily overlooked.
+/// An override replaces all numbers of a key, which is easy to overlook.
 pub(crate) async fn set(
     client: &Client,
     what: Limited<'_>,
@@ -29,7 +29,7 @@ pub(crate) async fn set(
     Ok(after)
 }
 
-/// `rate 100/1m`, for each number that held before, does not any more, and was not named.
+/// `rate 100/1m` for each number that applied before, no longer does, and was not named.
 fn lifted(before: &RateLimit, after: &RateLimit, said: &NewRateLimit) -> Vec<String> {
     let numbers =
         |limit: &RateLimit| [concurrency_limit(limit), rate_limit(limit), throttle(limit)];

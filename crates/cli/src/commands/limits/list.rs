@@ -1,4 +1,4 @@
-//! `rota limits list`.
+//! `rota limits list`: lists rate limit keys.
 
 use clap::Args;
 use rota_client::{Client, RateLimit};
@@ -20,7 +20,7 @@ Examples:
 #[derive(Debug, Default, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ListArgs {
-    /// Only keys that begin like this
+    /// Only keys with this prefix
     #[arg(long, value_name = "TEXT")]
     prefix: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `rota limits`: the keys by which jobs are limited together.
+//! `rota limits`: rate limit keys, by which jobs are limited together.
 
 mod lifted;
 mod list;
@@ -24,7 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   rota limits                                  all keys, and how many jobs each holds back
   rota limits show stripe                      what is used of it, and when it opens
-  rota limits set stripe --rate 50/1m          besides what its jobs carry; the narrower wins
+  rota limits set stripe --rate 50/1m          declare a limit, instead of what its jobs carry
   rota limits pause stripe --for 10m           start none of its jobs for a while
 
 The key of a queue is queue:NAME, that of a job type is type:TYPE.";
@@ -41,13 +41,14 @@ Examples:
   rota limits set stripe --throttle 10/1s --tenant acme
   rota limits set type:email.send --rate none
 
-Without --for it is a declaration. It lasts until `rota limits clear` and holds beside the numbers
-that jobs carry: the narrower wins. What is not named stays as it was declared; `none` takes away
-what was declared, not what jobs carry.
+Without --for, the numbers are a declaration. It lasts until `rota limits clear` and replaces all
+numbers that jobs carry. Limits that are not named stay as declared; `none` removes a declared limit.
+A limit that is not declared does not apply, even if jobs carry one.
 
-With --for it is an override. While it lasts it replaces all numbers of the key, those of jobs and
-those declared: a limit that is not named, or is `none`, is lifted for so long. Only what an
-override before it named, and still lasts, is kept. So name every limit that is to hold.";
+With --for, the numbers are an override. While it lasts, it replaces all numbers of the key, both
+those of jobs and those declared: a limit that is not named, or is `none`, is lifted for that time.
+Only limits named by an earlier override that still lasts are kept. So name every limit that should
+apply.";
 
 const RESUME_EXAMPLES: &str = "\
 Examples:
@@ -55,9 +56,9 @@ Examples:
 
 const CLEAR_EXAMPLES: &str = "\
 Examples:
-  rota limits clear stripe                     only what its jobs carry counts again
+  rota limits clear stripe                     only its jobs' own numbers apply again
 
-Declaration, override and pause end.";
+Ends the declaration, override and pause.";
 
 /// Inspect, set and pause rate limits
 #[derive(Debug, Args)]
@@ -72,17 +73,17 @@ pub(crate) struct Limits {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List all keys that are in use or set
+    /// List all keys that are in use or configured
     List(ListArgs),
 
-    /// Show all about a key
+    /// Show a key in detail
     #[command(after_help = SHOW_EXAMPLES)]
     Show {
         #[arg(value_name = "KEY", value_parser = named)]
         key: String,
     },
 
-    /// Set limits of a key beside those of its jobs, or for a time instead of all others
+    /// Set a key's limits: permanently, or for a time with --for
     #[command(after_help = SET_EXAMPLES)]
     Set {
         #[arg(value_name = "KEY", value_parser = named)]
@@ -92,14 +93,14 @@ enum Action {
         numbers: Numbers,
     },
 
-    /// Start no jobs of a key for a while
+    /// Pause a key: none of its jobs start
     Pause(Pause),
 
-    /// Start jobs of keys again
+    /// Resume paused keys
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(Keys),
 
-    /// Forget what was set for keys, whether declared or for a time
+    /// Remove the declaration, override and pause of keys
     #[command(after_help = CLEAR_EXAMPLES)]
     Clear(Keys),
 }

@@ -1,4 +1,4 @@
-//! The numbers of a limit that an operator sets.
+//! Options for the numbers of a rate limit.
 
 use clap::Args;
 use rota_client::{NewRateLimit, Rate, Setting};
@@ -10,30 +10,30 @@ use crate::commands::setting::{count, rate};
 
 #[derive(Debug, Args)]
 pub(crate) struct Numbers {
-    /// So many jobs run at once; 0 holds all of them, none takes the number away
+    /// Maximum active jobs; 0 stops the key, none removes the limit
     #[arg(long, value_name = "N", value_parser = count)]
     concurrency: Option<Setting<u64>>,
 
-    /// So many start in a time, such as 100/1m
+    /// Maximum starts in a period, such as 100/1m
     #[arg(long, value_name = "N/TIME", value_parser = rate)]
     rate: Option<Setting<Rate>>,
 
-    /// The same, spread evenly over the time, such as 10/1s
+    /// The same, evenly spaced, such as 10/1s
     #[arg(long, value_name = "N/TIME", value_parser = rate)]
     throttle: Option<Setting<Rate>>,
 
-    /// How long it replaces all other numbers of the key, such as 1h. Unless told it holds beside them,
-    /// until it is cleared
+    /// How long this overrides all other numbers of the key, such as 1h. Without it, the numbers are
+    /// declared: they replace those of the jobs until cleared
     #[arg(long = "for", value_name = "DURATION", value_parser = some_time)]
     lasts: Option<String>,
 
-    /// Why; shown with the limit
+    /// The reason, shown with the limit
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
 
 impl Numbers {
-    /// None if no option was given.
+    /// Returns `None` if no option was given.
     pub fn given(self) -> Result<Option<NewRateLimit>, Failure> {
         let nothing = [
             self.concurrency.is_none(),

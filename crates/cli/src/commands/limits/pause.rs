@@ -1,4 +1,4 @@
-//! `rota limits pause`.
+//! `rota limits pause`: pauses a key.
 
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
@@ -23,16 +23,16 @@ pub(super) struct Pause {
     #[arg(value_name = "KEY", value_parser = named)]
     key: String,
 
-    /// How long, such as 10m
+    /// How long to pause, such as 10m
     #[arg(long = "for", value_name = "DURATION", value_parser = from_now,
           required_unless_present = "until", conflicts_with = "until")]
     lasts: Option<Timestamp>,
 
-    /// Until when, such as 2027-01-01T06:00:00Z
+    /// When the pause ends, such as 2027-01-01T06:00:00Z
     #[arg(long, value_name = "TIME")]
     until: Option<Timestamp>,
 
-    /// Why; shown with the limit
+    /// The reason, shown with the limit
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
@@ -52,7 +52,7 @@ impl Pause {
         let limit =
             NewRateLimit { paused_until: until, reason: self.reason, ..NewRateLimit::default() };
         let paused = client.set_rate_limit(Limited::Key(&self.key, tenant), &limit).await?;
-        // The server may have shortened it.
+        // The server may have shortened the pause.
         match paused.paused_until.as_deref() {
             None => {
                 Err(Failure::error("nothing is paused: by the server's clock that time has passed")
@@ -71,7 +71,7 @@ fn from_now(text: &str) -> Result<Timestamp, String> {
         ms => i64::try_from(ms).map_err(|_| too_long())?,
     };
     let end = Timestamp::now().checked_add(SignedDuration::from_millis(ms));
-    // Finer than that, no clock of two machines agrees.
+    // Clocks of two machines do not agree more finely than this.
     let ms = end.map_err(|_| too_long())?.as_millisecond();
     Timestamp::from_millisecond(ms).map_err(|_| too_long())
 }

@@ -1,4 +1,4 @@
-//! `rota limits show`.
+//! `rota limits show`: shows one key in detail.
 
 use rota_client::{Rate, RateLimit};
 
@@ -76,7 +76,7 @@ pub(super) fn throttle(limit: &RateLimit) -> Option<String> {
     Some(per(used.limit?, used.period.as_deref()))
 }
 
-/// What is unusual about it.
+/// Anything unusual about the key.
 pub(super) fn notes(limit: &RateLimit) -> Vec<String> {
     let paused =
         limit.paused_until.as_deref().map(|time| format!("paused, ends {}", relative(time)));

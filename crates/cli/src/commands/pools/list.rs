@@ -1,4 +1,4 @@
-//! `rota pools list`.
+//! `rota pools list`: lists pools.
 
 use rota_client::{Client, Pool};
 

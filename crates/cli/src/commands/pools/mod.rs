@@ -1,4 +1,4 @@
-//! `rota pools`: workers that share queues.
+//! `rota pools`: groups of workers that share queues.
 
 mod list;
 mod set;
@@ -33,7 +33,7 @@ const DELETE_EXAMPLES: &str = "\
 Examples:
   rota pools delete mail                       jobs and queues stay as they are";
 
-/// Group workers that share queues
+/// Manage groups of workers that share queues
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Pools {
@@ -50,14 +50,14 @@ enum Action {
     #[command(after_help = LIST_EXAMPLES)]
     List,
 
-    /// Show all about a pool
+    /// Show a pool in detail
     #[command(after_help = SHOW_EXAMPLES)]
     Show {
         #[arg(value_name = "POOL", value_parser = named)]
         name: String,
     },
 
-    /// Make or replace a pool
+    /// Create or replace a pool
     Set(Set),
 
     /// Delete pools

@@ -1,4 +1,4 @@
-//! `rota pools set`.
+//! `rota pools set`: creates or replaces a pool.
 
 use clap::Args;
 use rota_client::{Client, NewPool, StarvationPrevention};
@@ -28,36 +28,36 @@ pub(super) struct Set {
     #[arg(value_name = "POOL", value_parser = named)]
     name: String,
 
-    /// A queue that it works for; can be given many times
+    /// A queue that the pool serves; repeatable
     #[arg(long, value_name = "NAME", required = true)]
     queue: Vec<String>,
 
-    /// Jobs at once, of all its workers together
+    /// Maximum active jobs across all its workers
     #[arg(long, value_name = "N")]
     concurrency: Option<u64>,
 
-    /// How a queue is chosen; round-robin unless told
+    /// How to choose the next queue; default round-robin, or weighted if there are weights
     #[arg(long, value_parser = STRATEGIES)]
     strategy: Option<String>,
 
-    /// The weight of a queue, for the strategy weighted; can be given many times
+    /// The weight of a queue, for the strategy weighted; repeatable
     #[arg(long, value_name = "QUEUE=N", value_parser = weight)]
     weight: Vec<(String, u64)>,
 
-    /// Give jobs of its queues to nobody else
+    /// Let only this pool's workers serve its queues
     #[arg(long)]
     isolated: bool,
 
-    /// Let no queue wait longer than this for its turn
+    /// Maximum time that a queue with jobs goes unserved
     #[arg(long, value_name = "DURATION", value_parser = iso8601)]
     rotation_interval: Option<String>,
 
-    /// Give each queue at least this part of all turns, from 0 to 1
+    /// Minimum part of all dispatches for each queue, from 0 to 1
     #[arg(long, value_name = "RATIO")]
     min_dispatch_ratio: Option<f64>,
 
-    /// What tenants share: each queue by itself, or all queues of the pool together; the server's
-    /// setting unless told
+    /// Whether tenants' shares apply to each queue or to all queues of the pool together; default: the
+    /// server's setting
     #[arg(long, value_name = "SCOPE", value_parser = ["queue", "pool"])]
     fairness_scope: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `rota pools show`.
+//! `rota pools show`: shows one pool.
 
 use rota_client::{Pool, StarvationPrevention};
 
@@ -20,7 +20,7 @@ pub(super) fn describe(pool: &Pool) -> String {
     table.take()
 }
 
-/// With their weights, where they have some.
+/// The queues, with their weights if any.
 pub(super) fn queues(pool: &Pool, between: &str) -> String {
     let weights = pool.weights.as_ref();
     let shown =

@@ -1,4 +1,4 @@
-//! `rota queues config`.
+//! `rota queues config`: shows or changes a queue's configuration.
 
 use clap::Args;
 use rota_client::{Client, ConfiguredQueue, QueueConfig, Setting};
@@ -26,31 +26,31 @@ pub(super) struct Config {
     #[arg(value_name = "QUEUE", value_parser = named)]
     name: String,
 
-    /// Jobs that may wait in it; 0 means any number
+    /// Maximum waiting jobs; 0 means unlimited
     #[arg(long, value_name = "N")]
     max_depth: Option<u64>,
 
-    /// Bytes that may wait in it, such as 512mb; 0 means any number
+    /// Maximum size of the waiting jobs, such as 512mb; 0 means unlimited
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_size_bytes: Option<u64>,
 
-    /// Jobs of each tenant that may wait in it; 0 means any number
+    /// Maximum waiting jobs of each tenant; 0 means unlimited
     #[arg(long, value_name = "N")]
     max_depth_per_tenant: Option<u64>,
 
-    /// Bytes of each tenant that may wait in it, such as 64mb; 0 means any number
+    /// Maximum size of each tenant's waiting jobs, such as 64mb; 0 means unlimited
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_size_bytes_per_tenant: Option<u64>,
 
-    /// What becomes of a new job when it is full
+    /// What to do with a new job when the queue is full
     #[arg(long, value_parser = ["reject", "block", "drop-oldest"])]
     backpressure: Option<String>,
 
-    /// From which part of the bound on a warning is given, from 0 to 1
+    /// Fraction of the bound at which warnings start, from 0 to 1
     #[arg(long, value_name = "RATIO", value_parser = ratio)]
     warning_threshold: Option<f64>,
 
-    /// Jobs of it that may run at once, or none
+    /// Maximum active jobs, or none
     #[arg(long, value_name = "N", value_parser = count)]
     concurrency: Option<Setting<u64>>,
 }
@@ -62,10 +62,10 @@ impl Config {
             let queue = current?;
             return if json { print_json(&queue) } else { print(&describe(&queue)) };
         };
-        // The server replaces all of it, so what is not said is sent along.
+        // The server replaces the whole configuration, so send the other values along.
         let mut config = match current {
             Ok(queue) => queue.configuration.clone(),
-            // The change makes the queue.
+            // The change creates the queue.
             Err(error) if error.is_not_found() => QueueConfig::new(),
             Err(error) => return Err(error.into()),
         };

@@ -1,4 +1,4 @@
-//! `rota queues delete`.
+//! `rota queues delete`: deletes a queue.
 
 use clap::Args;
 use rota_client::Client;
@@ -22,7 +22,7 @@ pub(super) struct Delete {
     #[arg(value_name = "QUEUE", value_parser = named)]
     name: String,
 
-    /// Delete its jobs too
+    /// Also delete its jobs
     #[arg(long)]
     purge: bool,
 

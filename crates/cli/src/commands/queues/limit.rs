@@ -1,4 +1,4 @@
-//! `rota queues limit`.
+//! `rota queues limit`: shows or sets a queue's rate limit.
 
 use clap::Args;
 use rota_client::{Client, Limited};
@@ -27,7 +27,7 @@ pub(super) struct Limit {
     #[command(flatten)]
     numbers: Numbers,
 
-    /// Take the limit away
+    /// Remove the limit
     #[arg(long, conflicts_with_all = ["concurrency", "rate", "throttle", "lasts", "reason"])]
     clear: bool,
 }

@@ -1,4 +1,4 @@
-//! `rota queues list`.
+//! `rota queues list`: lists queues.
 
 use rota_client::{Client, Queue};
 

@@ -1,4 +1,4 @@
-//! `rota queues`: how much waits where, and stopping it.
+//! `rota queues`: shows queues, and pauses, bounds and deletes them.
 
 mod config;
 mod delete;
@@ -24,8 +24,8 @@ Examples:
   rota queues                                  all queues and their jobs by state
   rota queues stats email                      the last hour of one
   rota queues pause email                      hand out no more of its jobs
-  rota queues config email --max-depth 100000  refuse jobs when so many wait
-  rota queues limit email --rate 100/1m        start no more than so many
+  rota queues config email --max-depth 100000  reject jobs beyond this backlog
+  rota queues limit email --rate 100/1m        limit how often jobs start
   rota queues delete email                     forget a queue without living jobs";
 
 const LIST_EXAMPLES: &str = "\
@@ -50,7 +50,7 @@ const RESUME_EXAMPLES: &str = "\
 Examples:
   rota queues resume email reports";
 
-/// List, measure, pause, bound, limit and delete queues
+/// List, inspect, pause, bound, limit and delete queues
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Queues {
@@ -67,31 +67,31 @@ enum Action {
     #[command(after_help = LIST_EXAMPLES)]
     List,
 
-    /// Show what happened in a queue during the last hour
+    /// Show a queue's statistics of the last hour
     #[command(after_help = STATS_EXAMPLES)]
     Stats {
         #[arg(value_name = "QUEUE", value_parser = named)]
         name: String,
     },
 
-    /// Hand out no more jobs of queues
+    /// Pause queues
     #[command(after_help = PAUSE_EXAMPLES)]
     Pause {
         #[arg(value_name = "QUEUE", value_parser = named, required = true)]
         names: Vec<String>,
     },
 
-    /// Hand out jobs of queues again
+    /// Resume queues
     #[command(after_help = RESUME_EXAMPLES)]
     Resume {
         #[arg(value_name = "QUEUE", value_parser = named, required = true)]
         names: Vec<String>,
     },
 
-    /// Show how a queue is configured, or change some of it
+    /// Show or change a queue's configuration
     Config(Config),
 
-    /// Show the rate limit of a queue, or set it
+    /// Show or set a queue's rate limit
     Limit(Limit),
 
     /// Delete a queue

@@ -1,4 +1,4 @@
-//! `rota queues stats`.
+//! `rota queues stats`: shows a queue's statistics.
 
 use rota_client::QueueStats;
 

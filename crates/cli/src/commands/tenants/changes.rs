@@ -1,4 +1,4 @@
-//! `rota tenants changes`.
+//! `rota tenants changes`: shows the history of a tenant's configuration.
 
 use rota_client::{Client, TenantChange};
 use serde_json::Value;
@@ -50,7 +50,7 @@ fn compare(path: &str, before: &Value, after: &Value, found: &mut Vec<String>) {
     }
 }
 
-/// What was not there before, or is not any more, has no members.
+/// An added or removed object counts as having no members.
 fn members(value: &Value) -> Option<serde_json::Map<String, Value>> {
     match value {
         Value::Object(members) => Some(members.clone()),

@@ -1,4 +1,4 @@
-//! `rota tenants delete`.
+//! `rota tenants delete`: deletes a tenant.
 
 use clap::Args;
 use rota_client::Client;
@@ -21,7 +21,7 @@ pub(super) struct Delete {
     #[arg(value_name = "ID", value_parser = named)]
     id: String,
 
-    /// Delete its jobs too
+    /// Also delete its jobs
     #[arg(long)]
     purge: bool,
 

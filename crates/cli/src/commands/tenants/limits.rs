@@ -1,4 +1,4 @@
-//! `rota tenants limits`.
+//! `rota tenants limits`: shows or changes a tenant's limits.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ impl LimitsArgs {
     }
 }
 
-/// The limits that there are, and how much of each is used.
+/// The configured limits, and how much of each is used.
 pub(super) fn table(limits: &BTreeMap<String, Option<LimitUse>>) -> String {
     let mut table = Table::new(&["LIMIT", "USED", "OF"]).numbers_in([1, 2]);
     for (name, used) in limits {
@@ -66,7 +66,7 @@ pub(super) fn table(limits: &BTreeMap<String, Option<LimitUse>>) -> String {
     table.take()
 }
 
-/// `50000`, or `1000/1m` of a rate; nothing where there is no limit.
+/// `50000`, or `1000/1m` for a rate; empty without a limit.
 fn most(used: &LimitUse) -> Option<String> {
     let (limit, period) = match &used.limit {
         Value::Null => return None,

@@ -1,4 +1,4 @@
-//! `rota tenants list`.
+//! `rota tenants list`: lists tenants.
 
 use clap::{Args, ValueEnum};
 use rota_client::{Client, TenantOrder, TenantSummary};
@@ -16,18 +16,18 @@ Examples:
 #[derive(Debug, Default, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct ListArgs {
-    /// By what they are ordered; by id unless told
+    /// Sort order; default by id
     #[arg(long, value_enum, value_name = "BY")]
     sort: Option<Sort>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Sort {
-    /// By name
+    /// By id
     Id,
-    /// Most jobs waiting first
+    /// Most waiting jobs first
     Depth,
-    /// Most jobs running first
+    /// Most active jobs first
     Active,
     /// Most jobs enqueued first
     Enqueued,

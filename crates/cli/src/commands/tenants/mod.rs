@@ -1,4 +1,4 @@
-//! `rota tenants`: who shares this server, how much each may have, and how much each has.
+//! `rota tenants`: configures tenants and shows what each one uses.
 
 mod changes;
 mod delete;
@@ -57,7 +57,7 @@ const RELEASE_EXAMPLES: &str = "\
 Examples:
   rota tenants release acme                    give it its whole weight back";
 
-/// Configure tenants and watch what each of them gets
+/// Configure tenants and see what each of them gets
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Tenants {
@@ -73,14 +73,14 @@ enum Action {
     /// List all tenants
     List(ListArgs),
 
-    /// Show tenants by what they get, second by second
+    /// Show a live ranking of tenants by dispatched jobs
     Top(Top),
 
-    /// Show how a tenant is configured
+    /// Show a tenant's configuration
     #[command(after_help = SHOW_EXAMPLES)]
     Show(Id),
 
-    /// Configure a tenant anew
+    /// Replace a tenant's configuration
     #[command(after_help = SET_EXAMPLES)]
     Set {
         #[command(flatten)]
@@ -93,25 +93,25 @@ enum Action {
     /// Show a tenant's limits and their use, or change some of them
     Limits(LimitsArgs),
 
-    /// Show how a tenant is doing, queue by queue
+    /// Show a tenant's statistics, queue by queue
     #[command(after_help = STATS_EXAMPLES)]
     Stats(Id),
 
-    /// Show what a tenant used, by the hour or the day
+    /// Show a tenant's usage per hour or day
     Usage(UsageArgs),
 
-    /// Show what was changed about a tenant
+    /// Show the changes of a tenant's configuration
     #[command(after_help = CHANGES_EXAMPLES)]
     Changes(Id),
 
-    /// End the throttling of tenants that were found noisy
+    /// End the throttling of noisy tenants
     #[command(after_help = RELEASE_EXAMPLES)]
     Release {
         #[arg(value_name = "ID", value_parser = named, required = true)]
         ids: Vec<String>,
     },
 
-    /// Forget a tenant's configuration, or the tenant and all its jobs
+    /// Delete a tenant's configuration, or the tenant and all its jobs
     Delete(Delete),
 }
 

@@ -1,4 +1,4 @@
-//! What can be said about a tenant.
+//! Options for a tenant's configuration.
 
 use clap::Args;
 use rota_client::{NewTenantLimits, Rate, Setting, TenantConfig};
@@ -8,23 +8,23 @@ use crate::commands::setting::{count, rate, weight, whole};
 
 #[derive(Debug, Args)]
 pub(super) struct Options {
-    /// Its share of the server, next to the weights of others
+    /// Weight of its share, relative to other tenants
     #[arg(long, value_name = "N", value_parser = weight)]
     weight: Option<Setting<Number>>,
 
-    /// Jobs that may run at once, in all queues together
+    /// Maximum active jobs across all queues
     #[arg(long, value_name = "N", value_parser = count)]
     max_concurrency: Option<Setting<u64>>,
 
-    /// Jobs that may wait; more are refused
+    /// Maximum waiting jobs; more are rejected
     #[arg(long, value_name = "N", value_parser = count)]
     max_queue_depth: Option<Setting<u64>>,
 
-    /// Jobs that may wait for a time of their own
+    /// Maximum scheduled jobs
     #[arg(long, value_name = "N", value_parser = count)]
     max_scheduled: Option<Setting<u64>>,
 
-    /// Jobs that may be enqueued in a time, such as 1000/1m
+    /// Maximum jobs enqueued in a period, such as 1000/1m
     #[arg(long, value_name = "N/TIME", value_parser = rate)]
     max_enqueue_rate: Option<Setting<Rate>>,
 
@@ -32,15 +32,15 @@ pub(super) struct Options {
     #[arg(long, value_name = "N", value_parser = whole, allow_hyphen_values = true)]
     priority_boost: Option<Setting<i64>>,
 
-    /// The highest priority that its jobs may ask for
+    /// The highest priority of its jobs, before the boost
     #[arg(long, value_name = "N", value_parser = whole, allow_hyphen_values = true)]
     max_priority: Option<Setting<i64>>,
 
-    /// Whether jobs beyond the limits are refused (hard) or accepted and reported (soft)
+    /// Whether jobs over a limit are rejected (hard) or accepted and reported (soft)
     #[arg(long, value_parser = ["hard", "soft"])]
     quota: Option<String>,
 
-    /// Why; kept with the change
+    /// The reason, recorded with the change
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }
@@ -62,7 +62,7 @@ impl Options {
         }
     }
 
-    /// A reason alone says nothing.
+    /// A reason alone is not a change.
     pub fn is_empty(&self) -> bool {
         TenantConfig { reason: None, ..self.config() } == TenantConfig::default()
     }

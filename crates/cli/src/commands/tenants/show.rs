@@ -1,4 +1,4 @@
-//! `rota tenants show`.
+//! `rota tenants show`: shows one tenant.
 
 use rota_client::{Noisy, Tenant, Throttle};
 

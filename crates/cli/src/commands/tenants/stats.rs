@@ -1,4 +1,4 @@
-//! `rota tenants stats`.
+//! `rota tenants stats`: shows a tenant's statistics.
 
 use rota_client::TenantStats;
 

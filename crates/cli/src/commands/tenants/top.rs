@@ -1,4 +1,4 @@
-//! `rota tenants top`: who gets what, second by second.
+//! `rota tenants top`: a live view of what each tenant gets.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -33,25 +33,25 @@ pub(super) struct Top {
     #[arg(long)]
     once: bool,
 
-    /// How often it is drawn anew
+    /// Refresh interval
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = interval)]
     interval: Duration,
 
-    /// At most so many tenants
+    /// Maximum number of tenants to show
     #[arg(short = 'n', long = "limit", value_name = "N", default_value_t = 20,
           value_parser = clap::value_parser!(u64).range(1..=1000))]
     limit: u64,
 }
 
-/// Columns that go first where there is no room for all of them.
+/// Columns to drop first on a narrow terminal.
 const EXPENDABLE: [usize; 7] = [6, 3, 4, 5, 7, 2, 1];
-/// With fewer lines than this there is only the table.
+/// With fewer lines than this, only the table is shown.
 const FEWEST_LINES_WITH_A_HEADLINE: usize = 7;
 
-/// What was seen of the server the last time.
+/// The last response of the server.
 enum Seen {
     Tenants(Tenants),
-    /// Nothing, and why.
+    /// No response, and the reason.
     Trouble(String),
 }
 
@@ -86,7 +86,7 @@ impl Top {
             }
             seen = match self.look(client).await {
                 Ok(tenants) => Seen::Tenants(tenants),
-                // It may be back soon, and then there is something to see.
+                // Keep going: the server may be back soon.
                 Err(error) if error.is_transient() => Seen::Trouble(printable(&error.to_string())),
                 Err(error) => return Err(error.into()),
             };
@@ -133,7 +133,7 @@ impl Seen {
 }
 
 impl Tenants {
-    /// As much as there is room for.
+    /// Draws as much as fits.
     fn draw(&self, room: Room) -> String {
         let header =
             ["TENANT", "DISPATCHED", "BACKLOG", "ACTIVE", "ENTITLED", "ACTUAL", "ENQUEUED/M", ""];
@@ -142,7 +142,7 @@ impl Tenants {
             true => format!("{}\n\n", cut(&headline(&self.fairness), room.columns)),
             false => String::new(),
         };
-        // Besides the header of the table.
+        // Lines besides the table's header.
         let lines = room.lines.saturating_sub(head.lines().count() + 1);
         let count = match self.rows.len() {
             all if all <= lines => all,
@@ -159,14 +159,14 @@ impl Tenants {
     }
 }
 
-/// Of the last minute.
+/// Figures of the last minute.
 async fn enqueued(client: &Client, tenant: &FairTenant) -> Result<Option<f64>, Error> {
     if tenant.enqueued_per_minute.is_some() {
         return Ok(tenant.enqueued_per_minute);
     }
     match client.tenant_stats(&tenant.tenant_id).await {
         Ok(stats) => Ok(stats.throughput.enqueued_per_minute),
-        // It was forgotten meanwhile.
+        // The tenant was forgotten in the meantime.
         Err(error) if error.is_not_found() => Ok(None),
         Err(error) => Err(error),
     }

@@ -1,4 +1,4 @@
-//! `rota tenants usage`.
+//! `rota tenants usage`: shows a tenant's usage per hour or day.
 
 use clap::{Args, ValueEnum};
 use rota_client::{Client, TenantUsage, UsageQuery, Used};
@@ -20,22 +20,22 @@ Hours and days begin in UTC. Periods in which nothing happened are left out.";
 /// More than a server keeps.
 const ALL: u32 = 10_000;
 
-/// Show what a tenant used, by the hour or the day
+/// Show a tenant's usage per hour or day
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct UsageArgs {
     #[arg(value_name = "ID", value_parser = named)]
     id: String,
 
-    /// How long a period is
+    /// Length of a period
     #[arg(long, value_enum, default_value_t = Per::Hour)]
     per: Per,
 
-    /// Periods from this time on: 2026-11-15T12:00:00Z, or 7d for seven days ago
+    /// Start of the range: a time such as 2026-11-15T12:00:00Z, or 7d for seven days ago
     #[arg(long, value_name = "TIME", value_parser = time_or_ago)]
     from: Option<String>,
 
-    /// Periods that begin before this time
+    /// End of the range: only periods that begin before it
     #[arg(long, value_name = "TIME", value_parser = time_or_ago)]
     to: Option<String>,
 }
@@ -97,7 +97,7 @@ fn cells(name: String, used: &Used) -> Vec<String> {
     [name].into_iter().chain(counts.map(grouped)).chain(rest).collect()
 }
 
-/// `2026-11-15`, `2026-11-15 14:00`; what is no time is shown as it is.
+/// `2026-11-15`, `2026-11-15 14:00`; anything that is not a time is shown unchanged.
 fn period(per: &str, from: &str) -> String {
     let (date, time) = from.split_once('T').unwrap_or((from, ""));
     match time.get(..5) {

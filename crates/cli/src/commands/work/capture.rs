@@ -1,3 +1,5 @@
+//! Captures the output of a command.
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -6,18 +8,18 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// For what is still in the pipe when a command has ended. Whatever it has left running in the
-/// background may hold the pipe open for ever.
+/// Time to read what is left in the pipe after a command has exited. Background processes that it
+/// left running may hold the pipe open forever.
 const AFTER_EXIT: Duration = Duration::from_secs(1);
 const CHUNK: usize = 16 << 10;
 
-/// What a command prints: read to the end whatever its length, and kept within bounds.
+/// A command's output: read to the end, but stored only up to a limit.
 pub(super) struct Capture {
     kept: Arc<Mutex<Captured>>,
     reading: JoinHandle<()>,
 }
 
-/// The beginning and the end of what was printed.
+/// The beginning and the end of the output.
 #[derive(Debug, Default)]
 pub(super) struct Captured {
     limit: usize,
@@ -39,7 +41,7 @@ impl Capture {
         Self { kept, reading }
     }
 
-    /// What was printed by a command that has ended.
+    /// Returns the output of a command that has exited.
     pub async fn end(mut self) -> Captured {
         let _ = timeout(AFTER_EXIT, &mut self.reading).await;
         self.reading.abort();
@@ -58,12 +60,12 @@ impl Captured {
         self.tail.drain(..excess);
     }
 
-    /// Bytes that were printed and are not kept.
+    /// Bytes that were printed but not stored.
     pub fn cut(&self) -> u64 {
         self.total - (self.head.len() + self.tail.len()) as u64
     }
 
-    /// All of it, with a mark where something was cut out.
+    /// The stored output, with a mark where bytes were cut.
     pub fn text(&self) -> String {
         let (head, tail) = (String::from_utf8_lossy(&self.head), self.end_of(self.tail.len()));
         match self.cut() {
@@ -75,7 +77,7 @@ impl Captured {
         }
     }
 
-    /// The last bytes, at most so many.
+    /// Returns at most this many bytes from the end.
     pub fn end_of(&self, most: usize) -> String {
         let kept = self.head.len() + self.tail.len();
         let bytes = self.head.iter().chain(&self.tail).skip(kept.saturating_sub(most));

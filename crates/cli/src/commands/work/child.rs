@@ -1,3 +1,5 @@
+//! Runs a command for one job.
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -45,7 +47,7 @@ impl Handler for Commanded {
         else {
             return Outcome::Stopped;
         };
-        // All three at once: a command may print before it has read, and read nothing at all.
+        // All three at once: a command may print before it reads, or not read at all.
         let feeding = tokio::spawn(feed(stdin, job));
         let stdout = Capture::start(stdout, self.output_limit);
         let stderr = Capture::start(stderr, self.output_limit);
@@ -86,7 +88,7 @@ impl Commanded {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // A group of its own, so that all of it can be stopped, and a Ctrl-C in the terminal
+            // A separate process group, so that all of it can be stopped, and Ctrl-C in the terminal
             // reaches only the worker.
             .process_group(0)
             .kill_on_drop(true)
@@ -99,7 +101,7 @@ impl Commanded {
     }
 }
 
-/// The job as one line. A command that does not want it closes the pipe, which is no failure.
+/// Writes the job as one line. A command that ignores it closes the pipe, which is not an error.
 async fn feed(mut stdin: ChildStdin, job: Arc<WithJson<Job>>) {
     let line = compact(job.json()) + "\n";
     let _ = stdin.write_all(line.as_bytes()).await;

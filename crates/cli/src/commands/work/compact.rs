@@ -1,4 +1,6 @@
-/// JSON on one line, and otherwise as it was: the order of members and the digits of numbers stay.
+//! Compact JSON for a command's standard input.
+
+/// Puts JSON on one line and changes nothing else: member order and digits of numbers stay.
 pub(super) fn compact(json: &str) -> String {
     let (mut inside, mut escaped) = (false, false);
     let belongs = |c: &char| {

@@ -1,3 +1,5 @@
+//! The process group of a command.
+
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
@@ -6,7 +8,7 @@ use tokio::time::{Instant, sleep};
 
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// A command and everything that it has started, unless that has left the group on purpose.
+/// A command and all processes it started, unless they left the group.
 pub(super) struct Group {
     leader: Option<Pid>,
 }
@@ -17,7 +19,7 @@ impl Group {
         Self { leader }
     }
 
-    /// SIGTERM to all, and SIGKILL to those that are still there after a while.
+    /// Sends SIGTERM to all, and SIGKILL to those that remain after the grace period.
     pub async fn stop(&mut self, child: &mut Child, kill_after: Duration) {
         let until = Instant::now() + kill_after;
         self.signal(Signal::TERM);
@@ -32,14 +34,14 @@ impl Group {
         self.leader = None;
     }
 
-    /// Whoever is left in the background is not our affair, and the number may soon be another's.
+    /// Background processes may stay, and the process id may soon be reused.
     pub fn leave_alone(&mut self) {
         self.leader = None;
     }
 
     fn signal(&self, signal: Signal) {
         if let Some(leader) = self.leader {
-            // An error means that nobody is left.
+            // An error means that no process is left.
             let _ = kill_process_group(leader, signal);
         }
     }

@@ -1,3 +1,5 @@
+//! Output of `rota work`.
+
 use std::io::Write;
 
 use rota_client::Job;
@@ -6,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::output::{milliseconds, plural, printable, relative, remark};
 
-/// Tells people on standard error what happens, and scripts on standard output what has ended.
+/// Logs starts and ends to standard error, and prints results for scripts to standard output.
 pub(super) struct Log {
     pub quiet: bool,
     pub json: bool,
@@ -42,7 +44,7 @@ impl Log {
     }
 }
 
-/// A reader that has gone is no reason to leave jobs alone.
+/// Keep working even if the reader of the output has gone.
 fn print_line(value: &Value) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{value}").and_then(|()| out.flush());

@@ -28,7 +28,7 @@ use crate::Failure;
 use crate::output::plural;
 use crate::remote::Remote;
 
-/// Beyond the time for SIGTERM to work: for SIGKILL to work, and to read what was printed.
+/// Extra time after SIGTERM: for SIGKILL to take effect, and to read the output.
 const AFTER_KILL: Duration = Duration::from_secs(5);
 
 const EXAMPLES: &str = r#"Examples:
@@ -54,7 +54,7 @@ A worker in bash, send-email.sh:
 
 The command gets the job as JSON on its standard input, and ROTA_JOB_ID, ROTA_JOB_TYPE, ROTA_QUEUE,
 ROTA_ATTEMPT, ROTA_URL and, for the job's tenant, ROTA_TENANT. Exit status 0: done; standard output
-is the result, as JSON if it is JSON, else as {"output": TEXT}. Status 100: failed for good. Any other
+is the result, as JSON if it is JSON, else as {"output": TEXT}. Status 100: failed permanently. Any other
 status, also 75, or a signal: failed, and the job's retry policy decides; the end of standard error is
 kept with the job.
 
@@ -68,62 +68,62 @@ Exit code 0: ended in order. 1: jobs were not finished. 2: usage, or the command
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Work {
-    /// A queue to take jobs from; can be given many times, the first is served first. `default` unless
-    /// told, or the queues of the pool
+    /// A queue to take jobs from; repeatable, served in this order. Default: `default`, or the queues
+    /// of the pool
     #[arg(long, value_name = "NAME")]
     queue: Vec<String>,
 
-    /// The pool that the worker belongs to
+    /// The worker's pool
     #[arg(long, value_name = "NAME")]
     pool: Option<String>,
 
-    /// How a queue is chosen; the pool's goes first, strict unless told
+    /// How to choose the next queue; a pool's strategy takes precedence, default strict
     #[arg(long, value_parser = STRATEGIES)]
     strategy: Option<String>,
 
-    /// The weight of a queue, for the strategy weighted; can be given many times
+    /// The weight of a queue, for the strategy weighted; repeatable
     #[arg(long, value_name = "QUEUE=N", value_parser = weight)]
     weight: Vec<(String, u64)>,
 
-    /// Commands at once
+    /// Maximum commands running at once
     #[arg(long, value_name = "N", default_value_t = 1,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     concurrency: u32,
 
-    /// End when no job is waiting
+    /// Exit when no job is waiting
     #[arg(long)]
     once: bool,
 
-    /// End after so many jobs
+    /// Exit after this many jobs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_jobs: Option<u64>,
 
-    /// How long a command may run; a job's own timeout counts if it is shorter
+    /// How long a command may run; a shorter timeout of the job takes precedence
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     timeout: Option<Duration>,
 
-    /// How long a command may take to end after SIGTERM, before SIGKILL
+    /// Time between SIGTERM and SIGKILL for a command that must stop
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "5s")]
     kill_after: Duration,
 
-    /// How long running commands may take to finish when the worker ends
+    /// How long running commands may take to finish at shutdown
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "25s")]
     drain_timeout: Duration,
 
-    /// How much of a command's output is kept; of more, the beginning and the end
+    /// How much of a command's output to keep, from its beginning and end
     #[arg(long, value_name = "SIZE", value_parser = size, default_value = "64KiB")]
     output_limit: usize,
 
-    /// The exit status that means: do not retry
+    /// Exit status that means: do not retry
     #[arg(long, value_name = "CODE", default_value_t = 100,
           value_parser = clap::value_parser!(u8).range(1..))]
     no_retry_exit: u8,
 
-    /// The worker's name; of host, process and chance unless told
+    /// The worker's name; default: host, process id and a random suffix
     #[arg(long, value_name = "ID")]
     worker_id: Option<String>,
 
-    /// Say nothing about single jobs on standard error
+    /// Do not log single jobs on standard error
     #[arg(long, short)]
     quiet: bool,
 
@@ -158,7 +158,7 @@ impl Work {
         conclude(&summary)
     }
 
-    /// Those of the pool, if only that is named.
+    /// The pool's queues, if only the pool is named.
     async fn queues(&self, client: &Client) -> Result<Vec<String>, Failure> {
         match &self.pool {
             Some(pool) if self.queue.is_empty() => Ok(client.pool(pool).await?.queues.clone()),

@@ -1,4 +1,4 @@
-//! Whose job it is.
+//! Determines the tenant that a job belongs to.
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ use rota_client::{Client, Job};
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Tells for which tenant a command acts.
+/// Looks up the tenant that a command acts for.
 pub(super) struct Owner {
     pub client: Client,
-    /// The tenant that the worker serves, if it serves one only.
+    /// The tenant that the worker serves, if it serves only one.
     pub tenant: Option<String>,
 }
 
 impl Owner {
-    /// The job's tenant, or none if it is that of jobs without one.
+    /// The job's tenant, or `None` for the default tenant.
     ///
-    /// What a job says itself is true only if the server goes by it: where the tenant comes from a
-    /// header, anybody can write another one into the body. So the server is asked whether that
-    /// tenant has such a job. While it does not answer, nobody knows, and the command must wait.
+    /// The job's own body is reliable only if the server uses it: if the tenant comes from a header,
+    /// anyone can write another one into the body. So this asks the server whether that tenant has
+    /// such a job. Until the server responds, the command must wait.
     pub async fn of(&self, job: &Job) -> Option<String> {
         if self.tenant.is_some() {
             return self.tenant.clone();

@@ -1,10 +1,12 @@
+//! Finds the program to run.
+
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::Failure;
 
-/// Where the program is. One that cannot be run is refused before the first job fails of it.
+/// Resolves the program. One that cannot be run is reported before any job fails because of it.
 pub(super) fn find(name: Option<&OsString>) -> Result<PathBuf, Failure> {
     let name = Path::new(name.ok_or_else(|| Failure::usage("a command is missing"))?);
     let shown = name.display();

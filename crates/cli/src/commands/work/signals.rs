@@ -1,3 +1,5 @@
+//! Signals that `rota work` handles.
+
 use rota_client::worker::Trigger;
 use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
@@ -5,7 +7,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::Failure;
 use crate::output::remark;
 
-/// Signals, as the specification gives them a meaning for workers.
+/// Signals, with the meaning that the specification gives them for workers.
 pub(super) fn listen(trigger: Trigger) -> Result<(), Failure> {
     let listen = |kind| signal(kind).map_err(|e| Failure::error(format!("signals: {e}")));
     let mut terminate = listen(SignalKind::terminate())?;

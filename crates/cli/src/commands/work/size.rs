@@ -1,4 +1,6 @@
-/// Bytes of `4096`, `64KiB` or `1MiB`.
+//! Sizes on the command line of `rota work`.
+
+/// Parses `4096`, `64KiB` or `1MiB` into bytes.
 pub(super) fn size(text: &str) -> Result<usize, String> {
     let (digits, unit) = match (text.strip_suffix("KiB"), text.strip_suffix("MiB")) {
         (Some(digits), _) => (digits, 1 << 10),

@@ -1,4 +1,4 @@
-//! What the end of a command means for its job.
+//! Decides the outcome of a job from how its command ended.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -11,11 +11,11 @@ use serde_json::value::RawValue;
 use super::capture::Captured;
 use super::compact::compact;
 
-/// Servers keep errors of 64 KiB, in JSON, where a byte may take six.
+/// Servers accept errors of 64 KiB in JSON, where a byte may take six.
 const KEPT_WITH_ERRORS: usize = 4 << 10;
 const LONGEST_MESSAGE: usize = 500;
 
-/// What a command has printed.
+/// A command's output.
 pub(super) struct Printed {
     pub stdout: Captured,
     pub stderr: Captured,
@@ -62,7 +62,7 @@ pub(super) fn of(status: ExitStatus, printed: &Printed, no_retry_exit: u8) -> Ou
     printed.keep_with(failure).into()
 }
 
-/// Output that is JSON is the result as it is; any other is a text in an object.
+/// JSON output is the result unchanged; anything else is text in an object.
 fn result(stdout: &Captured) -> Option<Box<RawValue>> {
     let text = stdout.text();
     if text.trim().is_empty() {

@@ -1,4 +1,4 @@
-//! `rota workers list`.
+//! `rota workers list`: lists workers.
 
 use rota_client::{Client, Worker};
 

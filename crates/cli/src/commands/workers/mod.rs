@@ -1,4 +1,4 @@
-//! `rota workers`: who works, and telling them to stop.
+//! `rota workers`: shows workers, and quiets, stops and removes them.
 
 mod list;
 mod show;
@@ -51,7 +51,7 @@ Examples:
 
 Only a worker that was not heard of for the heartbeat timeout can be removed.";
 
-/// List workers, quiet and stop them
+/// List, quiet, stop and remove workers
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Workers {
@@ -68,14 +68,14 @@ enum Action {
     #[command(after_help = LIST_EXAMPLES)]
     List,
 
-    /// Show all about a worker
+    /// Show a worker in detail
     #[command(after_help = SHOW_EXAMPLES)]
     Show {
         #[arg(value_name = "WORKER", value_parser = named)]
         id: String,
     },
 
-    /// Let workers finish what they have, and give them no more
+    /// Stop giving workers new jobs; they finish those they have
     #[command(after_help = QUIET_EXAMPLES)]
     Quiet(Ids),
 
@@ -83,11 +83,11 @@ enum Action {
     #[command(after_help = STOP_EXAMPLES)]
     Stop(Ids),
 
-    /// Take back what workers were told
+    /// Cancel quiet or stop for workers
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(Ids),
 
-    /// Forget workers that are gone, and take their jobs back
+    /// Remove workers that are gone, and requeue their jobs
     #[command(after_help = REMOVE_EXAMPLES)]
     Remove(Ids),
 }

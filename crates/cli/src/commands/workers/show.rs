@@ -1,4 +1,4 @@
-//! `rota workers show`.
+//! `rota workers show`: shows one worker.
 
 use rota_client::Worker;
 
