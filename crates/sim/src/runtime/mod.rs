@@ -68,6 +68,11 @@ impl Runtime {
     }
 
     #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.engine
     }

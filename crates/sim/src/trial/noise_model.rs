@@ -4,8 +4,8 @@
 //! were noisy are looked at. Each is compared with all that did something in the last minute. For
 //! backlogs and active jobs those count as well that have jobs. A signal that was
 //! not there the last time begins a throttle, unless one lasts. It lowers the weight to the part
-//! that is configured and ends at its time, by release, or with the tenant. After a release nothing
-//! but the noise is told for as long as a throttle lasts.
+//! that is configured and ends at its time, by release, or with the tenant. Where it would lower nothing,
+//! and after a release for as long as a throttle lasts, only the noise is told.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -156,6 +156,9 @@ impl Model {
                 continue;
             }
             let (original, effective) = (party.weight, part(party.weight, rules.factor));
+            if effective >= original {
+                continue;
+            }
             let until = wall.saturating_add_ms(rules.throttle_ms as i64);
             party.throttle = Some(Throttle { reason, original, effective, since: wall, until });
         }
