@@ -57,14 +57,15 @@ fn a_tenant_does_not_touch_another_tenants_worker() {
     for worker in ["registered", "beating", "w"] {
         refused(caller(&server, "att"), worker, "q");
     }
-    // Its own tenant and an operator may do what they like.
+    // A shared worker of the same name replaces it.
     let acme = caller(&server, "acme");
     acme.post(BEAT, beat.clone()).expect(200);
     acme.post(REGISTER, json!({"worker_id": "w", "concurrency": 3})).expect(200);
     server.post(BEAT, json!({"worker_id": "w", "concurrency": 4})).expect(200);
-    let shown = acme.get("/ojs/v1/admin/workers/w").expect(200);
-    assert_eq!((&shown["tenant_id"], &shown["concurrency"]), (&json!("acme"), &json!(4)));
-    acme.post(DEREGISTER, beat).expect(200);
+    let shown = server.get("/ojs/v1/admin/workers/w").expect(200);
+    assert_eq!((&shown["tenant_id"], &shown["concurrency"]), (&Value::Null, &json!(4)));
+    refused(caller(&server, "acme"), "w", "q");
+    server.post(DEREGISTER, beat).expect(200);
     server.post(DEREGISTER, json!({"worker_id": "beating"})).expect(200);
     // A name that nobody has any more is free.
     caller(&server, "att").post(REGISTER, json!({"worker_id": "w"})).expect(200);

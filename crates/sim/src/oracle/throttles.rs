@@ -24,8 +24,13 @@ impl World {
                 }
                 EventKind::TenantNoisy { tenant, .. } => {
                     let spared = self.is_spared(tenant);
-                    let strict = self.config.fairness.strategy == FairStrategy::Strict;
-                    let lowers = self.config.fairness.enabled || strict;
+                    let lowers = match self.lowered_cap(tenant) {
+                        Some((cap, lowered)) => lowered < cap,
+                        None => {
+                            let lowered = self.lowered_weight(tenant) < self.given_weight(tenant);
+                            self.config.fairness.enabled && lowered
+                        }
+                    };
                     let throttles = self.config.noisy.throttle && lowers;
                     ensure(spared || !throttles, Rule::Throttle, || {
                         "a noisy tenant was noticed and not throttled".into()
