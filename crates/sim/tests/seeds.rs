@@ -22,6 +22,17 @@ fn runs_hold_what_is_promised() {
     }
 }
 
+/// Seeds that once found a fault in the engine, at the length at which they did.
+#[test]
+fn faults_that_were_found_stay_fixed() {
+    let options = Options { steps: 600, ..Options::default() };
+    for seed in [110_002_270, 110_002_669, 120_002_063, 120_003_939, 170_004_243] {
+        if let Err(failed) = run_seed(seed, &options) {
+            panic!("seed {seed} failed: {}", failed.violation);
+        }
+    }
+}
+
 #[test]
 fn trials_hold_what_is_derived() {
     let from = number("ROTA_SIM_FROM").unwrap_or(1);

@@ -8,6 +8,7 @@ use super::pick::FetchRequest;
 use super::sleeping::NOBODY;
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
+use crate::tenant::TenantIx;
 use crate::{Now, WaiterId};
 
 /// Timers of limits handled in one step.
@@ -167,6 +168,27 @@ impl Scheduler {
                 }
             }
         }
+        if let Some(tenant) = request.only {
+            self.wake_requested_of_tenant(tenant, &queues);
+        }
+    }
+
+    /// The same for the groups that sleep for fetches of their own tenant.
+    fn wake_requested_of_tenant(&mut self, tenant: TenantIx, queues: &[QueueIx]) {
+        let shards = queues.iter().filter_map(|queue| self.shard_of.get(&(*queue, tenant)));
+        let turns = shards.flat_map(|ix| &self.shards[ix.0 as usize].turns).map(|(_, turn)| *turn);
+        let turns: Vec<TurnIx> = turns.take(MOST_VISITED).collect();
+        let mut asleep = Vec::new();
+        for &turn in &turns {
+            let groups = self.turns.get(turn).groups.iter().take(MOST_VISITED);
+            self.steps += 1;
+            asleep.extend(groups.filter_map(|(gate, group)| {
+                let (bucket, _) = group.asleep_for_tenant?;
+                let limit = self.limits.gate(*gate).limit;
+                self.to_wake.contains(&(limit, bucket)).then_some((turn, *gate))
+            }));
+        }
+        asleep.into_iter().for_each(|(turn, gate)| self.wake_group_for_tenant(turn, gate));
     }
 
     fn wake_waitlist(&mut self, limit: LimitIx, bucket: Bucket, queue: QueueIx) {
