@@ -19,8 +19,7 @@ type Waiting = (PoolName, TenantId, i32, QueueName);
 pub struct QueueTurns {
     /// How often in a row the tenant was served from another queue that the fetch named.
     passed: BTreeMap<Waiting, u32>,
-    /// Pools of which fetches named only some queues, or in which jobs of a queue could not start. Such a
-    /// queue makes up for what it missed.
+    /// Pools of which fetches named only some queues.
     partial: BTreeSet<PoolName>,
 }
 
@@ -44,13 +43,6 @@ impl World {
             self.queue_turns.partial.insert(pool.clone());
         }
         let level = self.level_of(class);
-        let is_left_out = |queue: &QueueName| {
-            let waiting = (pool.clone(), class.tenant.clone(), level, queue.clone());
-            self.has_jobs_in_turn(&waiting) && !self.waits_in_turn(&waiting, &all)
-        };
-        if all.iter().any(is_left_out) {
-            self.queue_turns.partial.insert(pool.clone());
-        }
         for queue in asked {
             let waiting = (pool.clone(), class.tenant.clone(), level, queue.clone());
             if queue == class.queue || !self.waits_in_turn(&waiting, &all) {
@@ -66,14 +58,6 @@ impl World {
             })?;
         }
         Ok(())
-    }
-
-    /// The tenant has waiting jobs in this queue at this level, whether or not they may start.
-    fn has_jobs_in_turn(&self, (_, tenant, level, queue): &Waiting) -> bool {
-        let ready = self.queues.get(queue).into_iter().flat_map(|queue| queue.ready.values());
-        let first = ready.filter_map(|seqs| self.jobs.get(seqs.first()?));
-        let mut classes = first.map(|job| &*job.class);
-        classes.any(|class| class.tenant == *tenant && self.level_of(class) == *level)
     }
 
     /// The tenant could certainly be served from this queue at this level.
