@@ -14,8 +14,8 @@ use crate::choices::{Isolation, LogFormat, LogLevel, TenantSource};
 use crate::declaration::Declaration;
 use crate::declare::settings;
 use crate::kind::{
-    DAY, GIB, HOUR, KIB, MILLISECOND, SECOND, TIB, address, boolean, directory, duration, fraction,
-    if_given, list_of, number, one_of, or_auto, or_never, size, tenant, weight,
+    DAY, GIB, HOUR, KIB, MILLISECOND, Origins, SECOND, TIB, address, boolean, directory, duration,
+    fraction, if_given, list_of, number, one_of, or_auto, or_never, origins, size, tenant, weight,
 };
 use crate::resolve::Reader;
 use crate::table::Row;
@@ -47,6 +47,8 @@ settings! {
             "How long a client may take to send the headers of a request.";
         body_timeout: Duration = duration(MILLISECOND..=HOUR), "30s",
             "How long a client may take to send the body of a request.";
+        cors_origins: Origins = origins(), "none",
+            "Web origins whose pages may send requests to this server from a browser. `*` allows every page.";
     }
     limits: Limits {
         body_bytes: usize = size(KIB..=GIB), "16MiB",

@@ -31,4 +31,5 @@ pub use declared::{
 };
 pub use error::{Problem, SettingsError};
 pub use given::{Given, Origin};
+pub use kind::Origins;
 pub use table::Row;

@@ -101,6 +101,12 @@ fn a_bad_value_is_named_with_what_was_expected_and_where_it_came_from() {
         ("shutdown.grace", "--shutdown-grace", "ROTA_SHUTDOWN_GRACE", "soon"),
         ("retention.completed", "--retention-completed", "ROTA_RETENTION_COMPLETED", "12"),
         ("log.level", "--log-level", "ROTA_LOG_LEVEL", "loud"),
+        (
+            "http.cors_origins",
+            "--http-cors-origins",
+            "ROTA_HTTP_CORS_ORIGINS",
+            "https://example.com/",
+        ),
         ("testing.directives", "--testing-directives", "ROTA_TESTING_DIRECTIVES", "yes"),
     ] {
         let said = format!("{key} = \"{bad}\", expected ");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::{Body, HttpBody};
-use axum::http::header::EXPECT;
+use axum::http::header::{EXPECT, ORIGIN};
 use axum::http::{HeaderValue, Request, Response};
 use axum::response::IntoResponse;
 use axum::{BoxError, Router};
@@ -13,7 +13,7 @@ use tower::Service;
 use tracing::Instrument;
 
 use super::error::ApiError;
-use super::{App, body, caller, fast_path};
+use super::{App, body, caller, cors, fast_path};
 
 /// The longest request id that is taken over from a client, in bytes.
 const MAX_ID_BYTES: usize = 128;
@@ -55,15 +55,20 @@ impl HttpService {
             method = %request.method(),
             path = request.uri().path(),
         );
+        let (app, origin) = (self.app.clone(), request.headers().get(ORIGIN).cloned());
         let mut response =
             REQUEST_ID.scope(id.clone(), self.answer(request)).instrument(span).await;
         let headers = response.headers_mut();
+        cors::add_headers(headers, origin.as_ref(), &app.settings.http.cors_origins);
         headers.insert("ojs-version", HeaderValue::from_static("1.0"));
         headers.insert("x-request-id", id);
         response
     }
 
     async fn answer<B: RequestBody>(self, request: Request<B>) -> Response<Body> {
+        if let Some(answer) = cors::preflight(&request, &self.app.settings.http.cors_origins) {
+            return answer;
+        }
         if let Err(error) = check_version(&request) {
             return error.into_response();
         }

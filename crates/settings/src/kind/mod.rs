@@ -5,6 +5,7 @@ mod choice;
 mod duration;
 mod number;
 mod optional;
+mod origins;
 mod size;
 mod text;
 
@@ -12,6 +13,8 @@ pub(crate) use choice::{list_of, one_of};
 pub(crate) use duration::{DAY, HOUR, MILLISECOND, SECOND, duration};
 pub(crate) use number::{fraction, number, weight};
 pub(crate) use optional::{if_given, or_auto, or_never};
+pub use origins::Origins;
+pub(crate) use origins::origins;
 pub(crate) use size::{GIB, KIB, TIB, size};
 pub(crate) use text::{address, boolean, directory, tenant};
 
