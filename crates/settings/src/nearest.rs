@@ -1,5 +1,7 @@
 //! "Did you mean ...?"
 
+use rota_model::nearest as closest;
+
 use crate::declaration::{Declaration, declarations};
 use crate::named::Table;
 
@@ -14,21 +16,6 @@ pub(crate) fn nearest(name: &str) -> Option<&'static Declaration> {
 /// The named table that a misspelled name was probably meant for.
 pub(crate) fn nearest_table(name: &str) -> Option<Table> {
     closest(name, Table::ALL.map(Table::key)).and_then(Table::find)
-}
-
-/// The known name within a few edits of this one.
-pub(crate) fn closest<'known>(
-    name: &str,
-    known: impl IntoIterator<Item = &'known str>,
-) -> Option<&'known str> {
-    let name = normalized(name);
-    let max_distance = (name.chars().count() / 3).clamp(1, 4);
-    known
-        .into_iter()
-        .map(|known| (strsim::levenshtein(&name, &normalized(known)), known))
-        .filter(|(distance, _)| *distance <= max_distance)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, known)| known)
 }
 
 /// `job_bytes` for `limits.job_bytes`, if only one group has it.

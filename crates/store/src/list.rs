@@ -40,6 +40,7 @@ pub struct Selection {
 impl Selection {
     pub const ALL: Selection = Selection { states: 0b0010_1111, endings: 0b1_1111 };
     pub const NONE: Selection = Selection { states: 0, endings: 0 };
+    pub const UNFINISHED: Selection = Selection { endings: 0, ..Selection::ALL };
     pub const DEAD_LETTER: Selection =
         Selection { states: 0, endings: 1 << Ending::DeadLetter as u8 };
 

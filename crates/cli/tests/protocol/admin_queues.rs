@@ -43,7 +43,7 @@ fn queues_are_listed_with_their_counts() {
     assert_eq!(page["items"][0]["name"], "q");
     assert_eq!(
         page["pagination"],
-        json!({"total": 2, "page": 2, "per_page": 1, "has_more": false})
+        json!({"total": 2, "page": 2, "per_page": 1, "limit": 1, "offset": 1, "has_more": false})
     );
     let list = server.get("/ojs/v1/queues?limit=1").expect(200);
     assert_eq!(

@@ -24,8 +24,8 @@ fn workers_are_listed_with_a_summary() {
     assert_eq!(body["summary"], expected);
     let names: Vec<_> = body["items"].as_array().unwrap().iter().map(|w| w["id"].clone()).collect();
     assert_eq!(names, [json!("w3"), json!("w4")]);
-    let pagination =
-        json!({"total": 5, "page": 2, "per_page": 2, "has_more": true, "next_cursor": "w4"});
+    let pagination = json!({"total": 5, "page": 2, "per_page": 2, "limit": 2, "offset": 2,
+        "has_more": true, "next_cursor": "w4"});
     assert_eq!(body["pagination"], pagination);
 }
 

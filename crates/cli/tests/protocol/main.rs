@@ -39,6 +39,7 @@ mod list_pages;
 mod maintenance;
 mod many_lines;
 mod missing;
+mod query_params;
 mod races;
 mod retention;
 mod retry_delays;

@@ -59,8 +59,7 @@ pub(super) async fn register(State(app): Shared, body: Json) -> ApiResult {
 }
 
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
-    let more = ["enabled", "tenant", "tenant_id"];
-    let mut window = NameWindow::offsets(&params, &more, 1000, 1000)?;
+    let mut window = NameWindow::from_params(&params, 1000, 1000)?;
     let enabled = params.flag("enabled")?;
     let tenant = tenant_of(&params)?;
     // A tenant's cursors are names without the tenant's prefix.
@@ -113,9 +112,11 @@ pub(super) async fn toggle(
 
 /// The tenant whose schedules are meant: the caller, or the one that an operator names.
 fn tenant_of(params: &Params) -> Result<Option<TenantId>, ApiError> {
-    match caller() {
-        Some(tenant) => Ok(Some(tenant)),
-        None => params.tenant(),
+    match (caller(), params.tenant()?) {
+        (Some(caller), Some(named)) if caller != named => {
+            Err(ApiError::not_found("tenant", &named))
+        }
+        (caller, named) => Ok(caller.or(named)),
     }
 }
 

@@ -18,13 +18,12 @@ use super::{App, Shared, job_json, jobs, queues, reply};
 
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let filter = Filter::dead_letter(&params)?;
-    let window = Window::from_params(&params, "limit", 50, 200)?;
+    let window = Window::from_params(&params, 50, 200)?;
     let page = job_pages::find(&app, &filter, &window).await?;
     Ok(reply::raw(StatusCode::OK, job_json::page_json("jobs", &page.records, &page.pagination)))
 }
 
-pub(super) async fn stats(State(app): Shared, params: Params) -> ApiResult {
-    params.only(&[])?;
+pub(super) async fn stats(State(app): Shared) -> ApiResult {
     let queues = queues::visible_queues(&app).await?;
     let mut by_queue = BTreeMap::<&str, u64>::new();
     for view in queues.iter().filter(|view| view.totals.dead_letter() > 0) {

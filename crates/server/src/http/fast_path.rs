@@ -27,7 +27,8 @@ pub(super) enum FastRoute {
 
 /// The fast route of a request, if it has one.
 pub(super) fn route(head: &Parts) -> Option<FastRoute> {
-    if head.method != Method::POST {
+    // The router checks query parameters, of which these routes have none.
+    if head.method != Method::POST || head.uri.query().is_some() {
         return None;
     }
     match head.uri.path() {

@@ -13,24 +13,6 @@ use super::params::Params;
 const MAX_ROWS: usize = 50_000;
 /// Classes per slice.
 const CLASSES: usize = 5_000;
-/// Query parameters of all lists of jobs.
-const PARAMS: [&str; 14] = [
-    "tenant",
-    "tenant_id",
-    "queue",
-    "type",
-    "state",
-    "since",
-    "until",
-    "page",
-    "per_page",
-    "limit",
-    "offset",
-    "cursor",
-    "order",
-    "sort",
-];
-
 /// Selects jobs. All conditions must hold.
 #[derive(Debug, Clone)]
 pub(super) struct Filter {
@@ -51,7 +33,6 @@ pub(super) struct Filter {
 
 impl Filter {
     pub fn from_params(params: &Params, select: Selection) -> Result<Self, ApiError> {
-        params.only(&PARAMS)?;
         let mut filter = Self::all(select);
         if let Some(tenant) = params.tenant()? {
             filter = filter.of_tenant(tenant);
@@ -61,6 +42,9 @@ impl Filter {
         }
         if let Some(text) = params.get("state") {
             filter.set_state(text)?;
+        }
+        if params.flag("exclude_terminal")? == Some(true) {
+            filter.exclude_terminal()?;
         }
         filter.kind = params.get("type").map(str::to_owned);
         filter.since = params.time("since")?;
@@ -120,6 +104,19 @@ impl Filter {
         let state = parse_state(text)?;
         self.select = Selection::state(state);
         self.state = Some(state);
+        Ok(())
+    }
+
+    /// Leaves out finished jobs.
+    fn exclude_terminal(&mut self) -> Result<(), ApiError> {
+        match self.state {
+            None => self.select = Selection::UNFINISHED,
+            Some(state) if state.is_terminal() => {
+                let text = format!("'exclude_terminal' leaves out all jobs that are {state}.");
+                return Err(ApiError::invalid_request(text).detail("field", "exclude_terminal"));
+            }
+            Some(_) => {}
+        }
         Ok(())
     }
 
@@ -222,7 +219,10 @@ impl Filter {
         if self.select == Selection::DEAD_LETTER {
             return totals.dead_letter();
         }
-        let matches = |state: &State| self.state.is_none_or(|wanted| wanted == *state);
+        let matches = |state: &State| match state.is_terminal() {
+            true => self.select.endings().any(|ending| ending.state() == *state),
+            false => self.select.has_state(*state),
+        };
         State::ALL.iter().filter(|s| matches(s)).map(|state| totals.of(*state)).sum()
     }
 }

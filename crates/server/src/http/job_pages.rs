@@ -35,20 +35,11 @@ enum Sort {
 }
 
 impl Window {
-    /// `size` is the list's own name for `limit`, such as `per_page`.
-    pub fn from_params(
-        params: &Params,
-        size: &str,
-        default: u64,
-        max_limit: u64,
-    ) -> Result<Self, ApiError> {
-        let limit = match params.get(size) {
-            Some(_) => params.number(size, 1, max_limit, default)?,
-            None => params.number("limit", 1, max_limit, default)?,
-        };
-        let page = params.number("page", 1, u64::MAX, 1)?;
-        let offset = params.number("offset", 0, u64::MAX, 0)?;
-        let skip = (page - 1).saturating_mul(limit).saturating_add(offset);
+    /// `page` and `per_page`, or `limit` and `offset`, or `cursor`.
+    pub fn from_params(params: &Params, default: u64, max_limit: u64) -> Result<Self, ApiError> {
+        let limit = params.page_size(default, max_limit)?;
+        let skip = params.skipped(limit)?;
+        let page = params.number("page", 1, u64::MAX, skip / limit + 1)?;
         if skip.saturating_add(limit) > MAX_DEPTH {
             return Err(ApiError::validation(
                 "page",

@@ -17,6 +17,7 @@ mod filter;
 mod job_json;
 mod job_pages;
 mod jobs;
+mod known_params;
 mod listen;
 mod manifest;
 mod metrics;
@@ -36,6 +37,7 @@ mod workers;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::middleware::from_fn;
 use axum::routing::{delete, get, post, put};
 use rota_model::Scope;
 use rota_model::envelope::{Rules, Tenancy};
@@ -96,6 +98,16 @@ pub fn service(app: Arc<App>) -> HttpService {
 }
 
 fn router(app: Arc<App>) -> Router {
+    served()
+        .route_layer(from_fn(known_params::check))
+        .merge(Router::new().nest("/ojs/v1", unsupported::routes()))
+        .fallback(system::not_found)
+        .method_not_allowed_fallback(system::method_not_allowed)
+        .with_state(app)
+}
+
+/// All routes that do something. The query parameters of each are in [`known_params`].
+fn served() -> Router<Arc<App>> {
     let v1 = Router::new()
         .route("/health", get(system::health))
         .route("/jobs", post(jobs::enqueue))
@@ -133,8 +145,7 @@ fn router(app: Arc<App>) -> Router {
         )
         .route("/pools", get(admin::pools::list))
         .route("/pools/{name}", get(admin::pools::show))
-        .route("/metrics", get(metrics::scrape))
-        .merge(unsupported::routes());
+        .route("/metrics", get(metrics::scrape));
     let admin = Router::new()
         .route("/queues", get(admin::queues::list))
         .route("/queues/{name}", get(admin::queues::show).delete(admin::queue_delete::delete))
@@ -198,7 +209,4 @@ fn router(app: Arc<App>) -> Router {
         .route("/metrics", get(metrics::scrape))
         .nest("/ojs/v1", v1)
         .nest("/ojs/v1/admin", admin)
-        .fallback(system::not_found)
-        .method_not_allowed_fallback(system::method_not_allowed)
-        .with_state(app)
 }

@@ -8,7 +8,7 @@ use super::error::ApiError;
 use super::params::Params;
 
 /// The most entries that a page by number may skip. Cursors have no such bound.
-const MAX_SKIP: usize = 100_000;
+pub(super) const MAX_SKIP: usize = 100_000;
 
 /// The page that a request asks for. Reading it takes one look at the engine.
 pub(super) struct NameWindow {
@@ -16,8 +16,7 @@ pub(super) struct NameWindow {
     pub after: String,
     skip: usize,
     limit: usize,
-    /// The page's number in lists with `page`; `None` in lists with `offset`.
-    page: Option<usize>,
+    page: usize,
 }
 
 /// A page of entries.
@@ -45,37 +44,15 @@ impl Total for WorkerCounts {
 }
 
 impl NameWindow {
-    /// For a list with `page` and `per_page`. `more` are the list's other parameters.
-    pub fn pages(params: &Params, more: &[&str]) -> Result<Self, ApiError> {
-        params.only(&[&["page", "per_page", "cursor"], more].concat())?;
-        let limit = params.number("per_page", 1, 100, 20)? as usize;
-        let page = params.number("page", 1, 1_000_000, 1)? as usize;
-        Self::new(params, "page", (page - 1) * limit, limit, Some(page))
-    }
-
-    /// For a list with `limit` and `offset`. `more` are the list's other parameters.
-    pub fn offsets(
-        params: &Params,
-        more: &[&str],
-        default: u64,
-        max_limit: u64,
-    ) -> Result<Self, ApiError> {
-        params.only(&[&["limit", "offset", "cursor"], more].concat())?;
-        let limit = params.number("limit", 1, max_limit, default)? as usize;
-        let offset = params.number("offset", 0, u64::MAX, 0)? as usize;
-        Self::new(params, "offset", offset, limit, None)
-    }
-
-    fn new(
-        params: &Params,
-        field: &str,
-        skip: usize,
-        limit: usize,
-        page: Option<usize>,
-    ) -> Result<Self, ApiError> {
-        check_depth(field, skip)?;
+    /// `page` and `per_page`, or `limit` and `offset`, or `cursor`.
+    pub fn from_params(params: &Params, default: u64, max_limit: u64) -> Result<Self, ApiError> {
+        let limit = params.page_size(default, max_limit)?;
+        let skip = params.skipped(limit)?;
+        let field = if params.get("offset").is_some() { "offset" } else { "page" };
+        check_depth(field, skip as usize)?;
+        let page = params.number("page", 1, u64::MAX, skip / limit + 1)? as usize;
         let after = params.cursor()?.unwrap_or_default().to_owned();
-        Ok(Self { after, skip, limit, page })
+        Ok(Self { after, skip: skip as usize, limit: limit as usize, page })
     }
 
     /// Reads the page. `look` gets the name before the page, how many entries to skip and the most to
@@ -93,10 +70,9 @@ impl NameWindow {
         let total = counts.total();
         let has_more = items.len() > limit;
         items.truncate(limit);
-        let mut pagination = match self.page {
-            Some(page) => json!({"total": total, "page": page, "per_page": limit}),
-            None => json!({"total": total, "limit": limit, "offset": skip}),
-        };
+        let mut pagination = json!({
+            "total": total, "page": self.page, "per_page": limit, "limit": limit, "offset": skip,
+        });
         pagination["has_more"] = json!(has_more);
         if let Some(last) = items.last().filter(|_| has_more) {
             pagination["next_cursor"] = json!(name(last));

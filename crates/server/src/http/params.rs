@@ -1,8 +1,9 @@
 //! Typed parameters from paths and query strings.
 
-use axum::extract::{FromRequestParts, RawPathParams};
+use axum::extract::{FromRequestParts, Query, RawPathParams};
+use axum::http::Uri;
 use axum::http::request::Parts;
-use rota_model::{CronName, JobId, Millis, QueueName, TenantId, WorkerId};
+use rota_model::{CronName, JobId, Millis, QueueName, TenantId, WorkerId, nearest};
 
 use super::error::{ApiError, excerpt};
 
@@ -49,35 +50,53 @@ pub(super) struct Params(Vec<(String, String)>);
 impl<S: Send + Sync> FromRequestParts<S> for Params {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let query = axum::extract::Query::<Vec<(String, String)>>::from_request_parts(parts, state);
-        match query.await {
-            Ok(query) => Ok(Self(query.0)),
-            Err(error) => Err(ApiError::invalid_request(format!(
-                "The query string cannot be parsed: {error}."
-            ))),
-        }
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Self::parse(parts.uri.query().unwrap_or_default())
     }
 }
 
 impl Params {
+    pub fn parse(query: &str) -> Result<Self, ApiError> {
+        let uri = Uri::builder().path_and_query(format!("/?{query}")).build();
+        let pairs = uri.ok().and_then(|uri| Query::<Vec<_>>::try_from_uri(&uri).ok());
+        let pairs =
+            pairs.ok_or_else(|| ApiError::invalid_request("The query string cannot be parsed."));
+        pairs.map(|Query(pairs)| Self(pairs))
+    }
+
     pub fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(key, _)| key == name);
         found.map(|(_, value)| &**value).filter(|value| !value.is_empty())
     }
 
-    /// Refuses parameters that are not in `known`.
+    /// An error if there is a parameter that is not in `known`, or one that is given twice.
     pub fn only(&self, known: &[&str]) -> Result<(), ApiError> {
-        let unknown = self.0.iter().map(|(key, _)| key).find(|key| !known.contains(&&***key));
-        unknown.map_or(Ok(()), |key| {
-            let hint = match known {
-                [] => "It has no parameters.".to_owned(),
-                _ => format!("Its parameters are: {}.", known.join(", ")),
-            };
-            Err(ApiError::invalid_request(format!("'{key}' is not a parameter of this request."))
-                .detail("field", key.as_str())
-                .hint(hint))
-        })
+        for (i, (key, _)) in self.0.iter().enumerate() {
+            if !known.contains(&&**key) {
+                return Err(unknown_param(key, known));
+            }
+            if self.0[..i].iter().any(|(earlier, _)| earlier == key) {
+                return Err(ApiError::invalid_request(format!("'{key}' is given twice."))
+                    .detail("field", key.as_str())
+                    .hint("Give it once; lists are separated by commas."));
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of a parameter that has several names, and the name that was used. Different values
+    /// are an error.
+    pub fn one_of<'n>(&self, names: &[&'n str]) -> Result<Option<(&'n str, &str)>, ApiError> {
+        let mut given = names.iter().filter_map(|name| Some((*name, self.get(name)?)));
+        let Some((name, value)) = given.next() else { return Ok(None) };
+        match given.find(|(_, other)| *other != value) {
+            None => Ok(Some((name, value))),
+            Some((other, _)) => Err(ApiError::invalid_request(format!(
+                "'{name}' and '{other}' mean the same, but their values differ."
+            ))
+            .detail("field", other)
+            .hint(format!("Give '{name}' only."))),
+        }
     }
 
     /// The cursor to continue from. Refused together with `page` or `offset`: both would apply, and skip
@@ -89,6 +108,25 @@ impl Params {
             let text = format!("'cursor' and '{name}' cannot be used together.");
             Err(ApiError::invalid_request(text).detail("field", name))
         })
+    }
+
+    /// The length of a page: `per_page` or `limit`.
+    pub fn page_size(&self, default: u64, max: u64) -> Result<u64, ApiError> {
+        match self.one_of(&["per_page", "limit"])? {
+            Some((name, _)) => self.number(name, 1, max, default),
+            None => Ok(default),
+        }
+    }
+
+    /// How many entries come before the page: by `page`, or by `offset`.
+    pub fn skipped(&self, page_size: u64) -> Result<u64, ApiError> {
+        if self.get("page").is_some() && self.get("offset").is_some() {
+            let text = "'page' and 'offset' cannot be used together.";
+            return Err(ApiError::invalid_request(text).detail("field", "offset"));
+        }
+        let page = self.number("page", 1, u64::MAX, 1)?;
+        let offset = self.number("offset", 0, u64::MAX, 0)?;
+        Ok((page - 1).saturating_mul(page_size).saturating_add(offset))
     }
 
     /// `true` or `false`.
@@ -105,10 +143,9 @@ impl Params {
         }
     }
 
-    /// A comma-separated list, also when the parameter is repeated.
+    /// A comma-separated list.
     pub fn list(&self, name: &str) -> Vec<String> {
-        let values = self.0.iter().filter(|(key, _)| key == name);
-        let parts = values.flat_map(|(_, value)| value.split(','));
+        let parts = self.get(name).unwrap_or_default().split(',');
         parts.map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
     }
 
@@ -130,11 +167,8 @@ impl Params {
 
     /// The tenant in `tenant` or `tenant_id`.
     pub fn tenant(&self) -> Result<Option<TenantId>, ApiError> {
-        let Some(name) = ["tenant", "tenant_id"].into_iter().find(|name| self.get(name).is_some())
-        else {
-            return Ok(None);
-        };
-        let parsed = self.get(name).map(TenantId::parse).transpose();
+        let Some((name, text)) = self.one_of(&["tenant", "tenant_id"])? else { return Ok(None) };
+        let parsed = TenantId::parse(text).map(Some);
         parsed
             .map_err(|e| ApiError::invalid_request(format!("'{name}' {e}.")).detail("field", name))
     }
@@ -146,5 +180,23 @@ impl Params {
         Millis::parse_rfc3339(&text)
             .map(Some)
             .map_err(|e| ApiError::invalid_request(format!("'{name}' {e}.")).detail("field", name))
+    }
+}
+
+fn unknown_param(name: &str, known: &[&str]) -> ApiError {
+    let nearest = nearest(name, known.iter().copied());
+    let hint = match (known, nearest) {
+        ([], _) => "It has no parameters.".to_owned(),
+        (_, None) => format!("Its parameters are: {}.", known.join(", ")),
+        (_, Some(nearest)) => {
+            format!("Did you mean '{nearest}'? Its parameters are: {}.", known.join(", "))
+        }
+    };
+    let text = format!("'{}' is not a parameter of this request.", excerpt(name));
+    let error = ApiError::invalid_request(text).hint(hint).detail("field", name);
+    let error = error.detail("known", serde_json::json!(known));
+    match nearest {
+        Some(nearest) => error.detail("nearest", nearest),
+        None => error,
     }
 }

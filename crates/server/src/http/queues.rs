@@ -17,7 +17,7 @@ use crate::runtime::Answer;
 const SLICE: usize = 500;
 
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
-    let page = page(&app, &NameWindow::offsets(&params, &[], 50, 200)?).await?;
+    let page = page(&app, &NameWindow::from_params(&params, 50, 200)?).await?;
     let rows: Vec<Value> = page.items.iter().map(summary).collect();
     Ok(reply::ok(&json!({"queues": rows, "pagination": page.pagination})))
 }

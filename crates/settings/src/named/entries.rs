@@ -7,7 +7,6 @@ use super::config::{NamedConfig, field_and_problem};
 use super::document::Document;
 use crate::error::Problem;
 use crate::given::Origin;
-use crate::nearest::closest;
 
 /// A parsed value with its text and where it comes from.
 pub(super) struct Located<T> {
@@ -106,7 +105,7 @@ impl Entry {
         let unknown_in = |members: &Map<String, Value>, path: &[String]| -> Vec<Problem> {
             let unknown = members.iter().filter(|(field, _)| !T::FIELDS.contains(&field.as_str()));
             let problem = |(field, value): (&String, &Value)| {
-                let nearest = closest(field, T::FIELDS.iter().copied());
+                let nearest = rota_model::nearest(field, T::FIELDS.iter().copied());
                 document.unknown(&join(path, [field]), value, nearest)
             };
             unknown.map(problem).collect()

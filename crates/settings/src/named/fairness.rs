@@ -8,7 +8,6 @@ use super::document::Document;
 use super::entries::Located;
 use crate::error::Problem;
 use crate::given::Given;
-use crate::nearest::closest;
 
 pub(super) const FIELDS: [&str; 4] = ["enabled", "strategy", "weights", "default_weight"];
 const PREFIX: &str = "tenant:";
@@ -49,7 +48,7 @@ pub(super) fn read(document: &Document, problems: &mut Vec<Problem>) -> TenantFa
                 fairness.weights = read_weights(document, weights, problems);
             }
             ("weights", _) => problems.push(problem("must be a table of tenants and numbers")),
-            _ => problems.push(document.unknown(&path, value, closest(name, FIELDS))),
+            _ => problems.push(document.unknown(&path, value, rota_model::nearest(name, FIELDS))),
         }
     }
     fairness

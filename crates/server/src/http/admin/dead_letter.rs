@@ -17,7 +17,7 @@ use crate::http::{Shared, job_json, reply};
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let filter = Filter::dead_letter(&params)?;
-    let window = Window::from_params(&params, "per_page", 20, 100)?;
+    let window = Window::from_params(&params, 20, 100)?;
     let page = job_pages::find(&app, &filter, &window).await?;
     Ok(reply::raw(StatusCode::OK, job_json::page_json("items", &page.records, &page.pagination)))
 }

@@ -18,7 +18,6 @@ const MAX_TENANTS: u64 = 1_000;
 pub(super) const SLICE: usize = 2_000;
 
 pub(in crate::http) async fn show(State(app): Shared, params: Params) -> ApiResult {
-    params.only(&["limit"])?;
     let limit = params.number("limit", 1, MAX_TENANTS, 100)? as usize;
     let (shares, dispatched) = match caller() {
         Some(tenant) => {

@@ -20,7 +20,7 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
         (engine.pools_after(after, skip, most), engine.pool_count())
     };
     let name = |view: &PoolView| view.name.to_string();
-    let page = NameWindow::pages(&params, &[])?.read(&app, look, name).await?;
+    let page = NameWindow::from_params(&params, 20, 100)?.read(&app, look, name).await?;
     let items: Vec<Value> = page.items.iter().map(|view| item(&app, view)).collect();
     Ok(reply::ok(&json!({"items": items, "pools": items, "pagination": page.pagination})))
 }

@@ -21,7 +21,6 @@ pub(in crate::http) async fn delete(
 ) -> ApiResult {
     app.only_operators_if_shared("Deleting a queue")?;
     let members = body.members()?;
-    params.only(&["purge", "confirm"])?;
     let mut names = members.keys().map(String::as_str);
     if let Some(unknown) = names.find(|name| !matches!(*name, "purge" | "confirm")) {
         return Err(Rejection::value(unknown.to_owned(), "is not a member of this request")

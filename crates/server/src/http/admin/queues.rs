@@ -18,7 +18,7 @@ use crate::http::queues::{self, counts, find, set_paused, status, visible_last_h
 use crate::http::{App, Shared, reply};
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
-    let page = queues::page(&app, &NameWindow::pages(&params, &[])?).await?;
+    let page = queues::page(&app, &NameWindow::from_params(&params, 20, 100)?).await?;
     let mut items = Vec::new();
     for view in &page.items {
         items.push(item(&app, view).await?);

@@ -8,14 +8,12 @@ use super::pools::utilization;
 use crate::http::caller::caller;
 use crate::http::engine_slices::gather_by_name;
 use crate::http::error::{ApiError, ApiResult};
-use crate::http::params::Params;
 use crate::http::{Shared, reply};
 
 /// Queues or pools per slice.
 const SLICE: usize = 500;
 
-pub(in crate::http) async fn stats(State(app): Shared, params: Params) -> ApiResult {
-    params.only(&[])?;
+pub(in crate::http) async fn stats(State(app): Shared) -> ApiResult {
     let tenant = caller();
     if tenant.is_some() && !app.is_namespaced() {
         return Err(ApiError::unsupported("Dispatches are counted per queue, not per tenant.")

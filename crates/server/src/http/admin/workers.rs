@@ -13,7 +13,7 @@ use crate::http::{App, Shared, reply};
 use crate::runtime::Answer;
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
-    let mut window = NameWindow::pages(&params, &[])?;
+    let mut window = NameWindow::from_params(&params, 20, 100)?;
     let tenant = caller();
     // A tenant's cursors are worker ids without the tenant's prefix.
     if tenant.is_some()

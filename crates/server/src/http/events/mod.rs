@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 pub(super) use self::open::{stream_all, stream_job, stream_queue};
 pub(super) use self::room::Room;
 
-use super::error::ApiResult;
+use super::error::{ApiError, ApiResult};
 use super::params::Params;
 use super::{App, Shared, reply};
 use crate::runtime::Names;
@@ -30,13 +30,17 @@ pub(super) async fn list_or_stream(
     params: Params,
 ) -> ApiResult {
     match query::wants_stream(&headers) {
+        true if params.get("limit").is_some() => {
+            Err(ApiError::invalid_request("A stream of events has no 'limit'.")
+                .hint("Leave it out, or ask for Accept: application/json.")
+                .detail("field", "limit"))
+        }
         true => stream_all(State(app), headers, params).await,
         false => list(&app, &params).await,
     }
 }
 
 async fn list(app: &App, params: &Params) -> ApiResult {
-    query::check(params, &["limit"])?;
     let limit = params.number("limit", 1, 1000, 100)? as usize;
     let after = query::cursor_of(params)?;
     let page = app.handle.events().after(after, &query::filter_of(params), limit);

@@ -18,11 +18,6 @@ const JOB_TYPES: [&str; 2] = ["job_types", "job_type"];
 const TENANTS: [&str; 3] = ["tenants", "tenant", "tenant_id"];
 const CURSORS: [&str; 3] = ["after", "cursor", "last_event_id"];
 
-/// Refuses parameters that are neither these nor those of every request for events.
-pub(super) fn check(params: &Params, more: &[&str]) -> Result<(), ApiError> {
-    params.only(&[&TYPES[..], &QUEUES, &JOB_TYPES, &TENANTS, &CURSORS, more].concat())
-}
-
 /// A caller sees its own events only, and none where it asks for another's.
 pub(super) fn filter_of(params: &Params) -> EventFilter {
     let any = |names: &[&str]| -> Vec<String> {
@@ -47,7 +42,7 @@ pub(super) fn filter_of(params: &Params) -> EventFilter {
 
 /// The event behind which to go on.
 pub(super) fn cursor_of(params: &Params) -> Result<Option<JobId>, ApiError> {
-    let given = CURSORS.iter().find_map(|name| params.get(name));
+    let given = params.one_of(&CURSORS)?.map(|(_, cursor)| cursor);
     let parse = |text: &str| {
         parse_id(text).ok_or_else(|| {
             ApiError::invalid_request("'after' must be the id of an event.")
@@ -69,7 +64,6 @@ pub(super) enum Resume {
 /// A browser that comes back sends the header with the address that it had at first, so the header is
 /// newer. It is never refused, because a browser would not come back again.
 pub(super) fn resume_of(headers: &HeaderMap, params: &Params) -> Result<Resume, ApiError> {
-    check(params, &[])?;
     let header = headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?").trim());
     match header.filter(|text| !text.is_empty()) {
         Some(text) => Ok(parse_id(text).map_or(Resume::Unknown, Resume::Behind)),

@@ -15,7 +15,8 @@ use bytes::Bytes;
 use tokio::sync::Mutex;
 
 use super::caller::only_operators;
-use super::error::{ApiError, ApiResult};
+use super::error::{ApiError, ApiResult, excerpt};
+use super::params::Params;
 use super::{App, Shared};
 use labels::Keys;
 
@@ -38,7 +39,11 @@ impl Metrics {
     }
 }
 
-pub(super) async fn scrape(State(app): Shared) -> ApiResult {
+pub(super) async fn scrape(State(app): Shared, params: Params) -> ApiResult {
+    if let Some(other) = params.get("format").filter(|format| *format != "prometheus") {
+        let text = format!("'format' is '{}'; it must be prometheus.", excerpt(other));
+        return Err(ApiError::invalid_request(text).detail("field", "format"));
+    }
     only_operators("What is measured of all tenants")?;
     let mut memory = app.metrics.0.lock().await;
     let fresh = memory.last.as_ref().filter(|(at, _)| at.elapsed() < FRESH_FOR);

@@ -8,11 +8,10 @@ use serde_json::json;
 use super::json::partition;
 use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult};
+use crate::http::name_pages::{MAX_SKIP, check_depth};
 use crate::http::params::Params;
 use crate::http::{App, Shared, reply};
 
-/// The most entries that a page by number may skip. Cursors have no such bound.
-const MAX_SKIP: usize = 100_000;
 /// The most limits that one look at the engine visits for an operator, who sees all of them.
 const MAX_VISITED_BY_OPERATOR: usize = MAX_SKIP + 200;
 /// The same for a tenant, whose limits may be far apart; a tenant's page may take several looks.
@@ -21,15 +20,9 @@ const MAX_VISITED_BY_TENANT: usize = 5_000;
 const MAX_LOOKS: usize = 20;
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
-    params.only(&["page", "per_page", "cursor", "prefix"])?;
-    let per_page = params.number("per_page", 1, 100, 20)? as usize;
-    let page_number = params.number("page", 1, 1_000_000, 1)? as usize;
-    let skip = (page_number - 1) * per_page;
-    if skip > MAX_SKIP {
-        let text = format!("Pages by number end after {MAX_SKIP} entries.");
-        return Err(ApiError::validation("page", text)
-            .hint("Follow 'next_cursor' with ?cursor=... to read on; it has no such bound."));
-    }
+    let per_page = params.page_size(20, 100)? as usize;
+    let skip = params.skipped(per_page as u64)? as usize;
+    check_depth("page", skip)?;
     let after = params.cursor()?.map(|cursor| {
         LimitName::from_cursor(cursor).ok_or_else(|| {
             let text = "'cursor' is not a cursor of this list.";
@@ -39,7 +32,7 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
     let prefix = params.get("prefix").unwrap_or_default().to_owned();
     let page = find_page(&app, after.transpose()?, prefix, skip, per_page).await?;
     let mut pagination =
-        json!({"page": page_number, "per_page": per_page, "has_more": page.next.is_some()});
+        json!({"page": skip / per_page + 1, "per_page": per_page, "has_more": page.next.is_some()});
     match page.total {
         Some(total) => pagination["total"] = json!(total),
         None => pagination["total_known"] = json!(false),

@@ -172,13 +172,7 @@ async fn partitions_of(app: &App, key: &LimitKey) -> Result<Vec<Value>, ApiError
 
 /// The tenant whose partition is meant: the caller, or the one that an operator names.
 fn tenant(params: &Params, name: &PathName) -> Result<Option<TenantId>, ApiError> {
-    let named = params.get("tenant").map(|text| {
-        TenantId::parse(text).map_err(|e| {
-            ApiError::invalid_request(format!("'tenant' {e}.")).detail("field", "tenant")
-        })
-    });
-    let named = named.transpose()?;
-    match (caller(), named) {
+    match (caller(), params.tenant()?) {
         (Some(caller), Some(named)) if caller != named => {
             Err(ApiError::not_found("rate limit", name.as_str()))
         }

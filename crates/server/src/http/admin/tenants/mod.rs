@@ -31,7 +31,6 @@ const MAX_PER_PAGE: u64 = 100;
 const SHARDS: usize = 1_000;
 
 pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
-    params.only(&["page", "per_page", "cursor", "sort"])?;
     let per_page = params.number("per_page", 1, MAX_PER_PAGE, 20)?;
     let page = params.number("page", 1, 1_000_000, 1)?;
     check_depth("page", ((page - 1) * per_page) as usize)?;
@@ -96,7 +95,7 @@ pub(in crate::http) async fn stats(State(app): Shared, name: PathName) -> ApiRes
 pub(in crate::http) async fn jobs(State(app): Shared, name: PathName, params: Params) -> ApiResult {
     let tenant = find(&app, &name).await?.view.id;
     let filter = Filter::from_params(&params, Selection::ALL)?.of_tenant(tenant);
-    let window = Window::from_params(&params, "per_page", 20, 100)?;
+    let window = Window::from_params(&params, 20, 100)?;
     let page = job_pages::find(&app, &filter, &window).await?;
     Ok(reply::raw(StatusCode::OK, job_json::page_json("items", &page.records, &page.pagination)))
 }
@@ -107,7 +106,6 @@ pub(in crate::http) async fn changes(
     name: PathName,
     params: Params,
 ) -> ApiResult {
-    params.only(&["page", "per_page"])?;
     let per_page = params.number("per_page", 1, MAX_PER_PAGE, 20)?;
     let page = params.number("page", 1, 1_000_000, 1)?;
     let skip = (page - 1) * per_page;

@@ -22,7 +22,6 @@ pub(in crate::http) async fn usage(
     name: PathName,
     params: Params,
 ) -> ApiResult {
-    params.only(&["per", "from", "to", "page", "per_page"])?;
     let id = id_of(&name)?;
     let range = Range::from_params(&app, &params)?;
     let per_page = params.number("per_page", 1, MAX_PER_PAGE, 100)?;
