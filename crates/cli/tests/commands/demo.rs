@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::children::{children, is_running, wait_until};
+use crate::child_processes::{children, is_running, wait_until};
 use crate::run::{Ran, rota_at};
 use crate::support::{binary, command};
 

@@ -6,14 +6,15 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-mod children;
+mod child_processes;
 mod fake;
 mod run;
 
 mod bench;
-mod bench_ending;
-mod bench_wrong;
+mod bench_bad_servers;
+mod bench_interrupted;
 mod client;
+mod closed_pipes;
 mod completions;
 mod cron;
 mod dead_letter;
@@ -31,10 +32,9 @@ mod jobs_change;
 mod jobs_list;
 mod limits;
 mod no_server;
-mod pipes;
 mod pools;
+mod queue_limits;
 mod queues;
-mod queues_bounds;
 mod tenant_flag;
 mod tenants;
 mod tenants_change;

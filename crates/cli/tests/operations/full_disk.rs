@@ -19,7 +19,7 @@ const BALLAST: usize = 6 << 20;
 
 #[test]
 fn new_jobs_are_refused_and_accepted_again_without_a_restart() {
-    let Some(disk) = SmallDisk::mount(MEGABYTES) else { return };
+    let disk = SmallDisk::mount(MEGABYTES);
     let ballast = disk.path().join("ballast");
     fs::write(&ballast, vec![7; BALLAST]).unwrap();
     let mut server = Server::start_at(&disk.path().join("data"), &FLAGS, &[]);
@@ -52,7 +52,7 @@ fn work_goes_on_with_a_small_reserve_too() {
 }
 
 fn work_on_a_full_disk(megabytes: u32, reserve: &str) {
-    let Some(disk) = SmallDisk::mount(megabytes) else { return };
+    let disk = SmallDisk::mount(megabytes);
     let flags = ["--storage-reserve", reserve];
     let server = Server::start_at(&disk.path().join("data"), &flags, &[]);
     let mut accepted = fill(&server);
@@ -80,7 +80,7 @@ fn work_on_a_full_disk(megabytes: u32, reserve: &str) {
 
 #[test]
 fn purging_alone_makes_room_again() {
-    let Some(disk) = SmallDisk::mount(20) else { return };
+    let disk = SmallDisk::mount(20);
     let flags = ["--storage-reserve", "4MiB"];
     let server = Server::start_at(&disk.path().join("data"), &flags, &[]);
     // Slowly, so that the log is moved in between and stays smaller than the reserve.
@@ -109,7 +109,7 @@ fn purging_alone_makes_room_again() {
 
 #[test]
 fn a_server_killed_on_a_full_disk_starts_again_with_everything() {
-    let Some(disk) = SmallDisk::mount(MEGABYTES) else { return };
+    let disk = SmallDisk::mount(MEGABYTES);
     let ballast = disk.path().join("ballast");
     fs::write(&ballast, vec![7; BALLAST]).unwrap();
     let mut server = Server::start_at(&disk.path().join("data"), &FLAGS, &[]);
@@ -134,7 +134,7 @@ fn a_server_killed_on_a_full_disk_starts_again_with_everything() {
 /// must not be given the body of the first.
 #[test]
 fn the_body_of_a_refused_job_is_never_delivered() {
-    let Some(disk) = SmallDisk::mount(MEGABYTES) else { return };
+    let disk = SmallDisk::mount(MEGABYTES);
     let ballast = disk.path().join("ballast");
     fs::write(&ballast, vec![7; BALLAST]).unwrap();
     // A cache that holds the jobs which fill the disk, and not the large one that comes after.

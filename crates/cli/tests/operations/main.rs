@@ -8,11 +8,11 @@ mod support;
 
 use support::{process, small_disk, wire};
 
-mod dice;
+mod seeded_random;
 
 mod bad_input;
 mod connections;
-mod corrupt;
+mod damaged_data;
 mod full_disk;
 mod greeting;
 mod kill_nine;

@@ -101,7 +101,7 @@ fn a_directory_under_a_plain_file_is_named() {
 
 #[test]
 fn a_read_only_file_system_is_named() {
-    let Some(disk) = SmallDisk::mount(8) else { return };
+    let disk = SmallDisk::mount(8);
     let fresh = disk.path().join("fresh");
     let used = disk.path().join("used");
     let mut server = Process::serve(&used, &["--storage-reserve", "0"]);

@@ -8,7 +8,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-mod event_stream;
+mod event_stream_reader;
 mod shorthand;
 mod states;
 
@@ -26,8 +26,8 @@ mod cron_registry;
 mod cron_runs;
 mod dead_letter;
 mod envelope;
+mod event_streams;
 mod events;
-mod events_stream;
 mod expiry;
 mod fetch;
 mod fetch_waiting;
@@ -37,8 +37,8 @@ mod job_ids;
 mod lifecycle;
 mod list_pages;
 mod maintenance;
-mod many_lines;
-mod missing;
+mod multiline_json;
+mod not_found;
 mod query_params;
 mod races;
 mod retention;
@@ -46,6 +46,6 @@ mod retry_delays;
 mod retry_outcomes;
 mod scheduling;
 mod settle_lists;
-mod unserved;
+mod unsupported_features;
 mod visibility;
 mod workers;

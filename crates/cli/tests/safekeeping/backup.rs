@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::jobs::{assert_failed, assert_ok, enqueue, enqueue_sized, fetch_all, files, rota};
-use crate::load::Load;
 use crate::process::{Process, run};
+use crate::servers_with_jobs::{
+    assert_failed, assert_ok, enqueue, enqueue_sized, fetch_all, files, rota,
+};
 use crate::small_disk::SmallDisk;
+use crate::steady_load::Load;
 use crate::support::{Server, command};
 
 /// The promise: what was answered before the backup began is in it, and can be worked on.
@@ -180,7 +182,7 @@ fn the_log_shrinks_again_after_a_backup() {
 
 #[test]
 fn a_disk_without_room_is_named_before_anything_is_written() {
-    let Some(disk) = SmallDisk::mount(4) else { return };
+    let disk = SmallDisk::mount(4);
     let server = Server::start();
     enqueue_sized(&server, 200, 50_000);
     let file = disk.path().join("copy.db");
@@ -196,7 +198,7 @@ fn a_disk_without_room_is_named_before_anything_is_written() {
 /// A server on a disk that is nearly full must not be filled up by its own backup.
 #[test]
 fn a_backup_leaves_room_on_the_disk_of_the_server() {
-    let Some(disk) = SmallDisk::mount(60) else { return };
+    let disk = SmallDisk::mount(60);
     let server = Server::start_at(&disk.path().join("data"), &["--storage-reserve", "1MiB"], &[]);
     enqueue_sized(&server, 100, 50_000);
     let file = disk.path().join("copy.db");

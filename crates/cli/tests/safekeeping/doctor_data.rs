@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::jobs::enqueue;
 use crate::process::{Ended, run};
+use crate::servers_with_jobs::enqueue;
 use crate::support::Server;
 
 #[test]
@@ -147,7 +147,7 @@ fn remains_and_little_room_are_warned_of() {
     assert_eq!(ended.code, Some(0));
     assert!(finding(&ended, "remains")["what"].as_str().unwrap().contains("rota.db.restoring"));
 
-    let Some(disk) = crate::small_disk::SmallDisk::mount(30) else { return };
+    let disk = crate::small_disk::SmallDisk::mount(30);
     let data = disk.path().join("data");
     let small = ["--storage-reserve", "1MiB"];
     drop(Server::start_at(&data, &small, &[]));
@@ -175,7 +175,7 @@ fn a_commit_in_the_future_is_warned_of() {
 #[test]
 fn a_directory_in_use_is_checked_while_it_changes() {
     let server = Server::start();
-    let load = crate::load::Load::start(server.address(), 3);
+    let load = crate::steady_load::Load::start(server.address(), 3);
     for _ in 0..5 {
         let ended = doctor(server.dir(), &["--json"]);
         assert_eq!(ended.code, Some(0), "{ended:?}");

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::doctor_data::{filters, finding};
-use crate::jobs::enqueue;
 use crate::process::{Ended, run};
+use crate::servers_with_jobs::enqueue;
 use crate::support::Server;
 
 #[test]
@@ -114,7 +114,7 @@ fn a_server_that_listens_elsewhere_is_told() {
 
 #[test]
 fn a_full_disk_is_a_problem_with_its_remedy() {
-    let Some(disk) = crate::small_disk::SmallDisk::mount(12) else { return };
+    let disk = crate::small_disk::SmallDisk::mount(12);
     let server = Server::start_at(&disk.path().join("data"), &["--storage-reserve", "2MiB"], &[]);
     let job = json!({"type": "a", "args": ["x".repeat(100_000)]});
     let mut ballast = std::fs::File::create(disk.path().join("ballast")).unwrap();

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::jobs::{assert_failed, assert_ok, enqueue, fetch_all, files, rota};
 use crate::process::run;
+use crate::servers_with_jobs::{assert_failed, assert_ok, enqueue, fetch_all, files, rota};
 use crate::small_disk::SmallDisk;
 use crate::support::Server;
 
@@ -123,7 +123,7 @@ fn what_is_no_backup_is_refused_and_changes_nothing() {
 
 #[test]
 fn a_disk_without_room_keeps_the_old_database() {
-    let Some(disk) = SmallDisk::mount(2) else { return };
+    let disk = SmallDisk::mount(2);
     let (_dir, file) = backup_of(20_000);
     let data = disk.path().join("data");
     let mut server = Server::start_at(&data, &["--storage-reserve", "0"], &[]);

@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use tempfile::TempDir;
 
-use crate::jobs::{assert_ok, enqueue, rota};
 use crate::process::Process;
 use crate::restore::backup_of;
+use crate::servers_with_jobs::{assert_ok, enqueue, rota};
 use crate::support::{Server, command};
 
 const OLD: usize = 5;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::bench::Bench;
+use crate::worker_setup::Bench;
 
 const BEATS: [&str; 2] = ["--workers-heartbeat-interval", "100ms"];
 

@@ -6,13 +6,13 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-mod bench;
+mod worker_setup;
 
-mod amounts;
-mod ending;
+mod job_counts;
 mod lost_jobs;
 mod outcomes;
 mod output;
-mod refusals;
 mod server_away;
+mod start_errors;
+mod stopping;
 mod timeouts;

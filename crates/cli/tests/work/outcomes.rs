@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::bench::Bench;
 use crate::support::JSON;
+use crate::worker_setup::Bench;
 
 /// Not tried again while the test looks at it.
 fn job() -> Value {

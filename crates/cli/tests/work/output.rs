@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::bench::Bench;
+use crate::worker_setup::Bench;
 
 #[test]
 fn long_output_on_both_pipes_is_read_and_kept_in_part() {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::bench::Bench;
+use crate::worker_setup::Bench;
 
 #[test]
 fn a_job_that_ran_while_the_server_was_killed_and_started_again_is_acknowledged() {

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::bench::Bench;
+use crate::worker_setup::Bench;
 
 const SECONDS: [u64; 3] = [1, 5, 25];
 

@@ -1,6 +1,6 @@
 use rota_model::{ClassId, LimitNumbers, QueueStrategy, Rate};
 
-use super::stand::{Stand, count, slots};
+use super::harness::{Stand, count, slots};
 use crate::Config;
 use crate::config::PriorityScope;
 use crate::scheduler::{FetchRequest, Pick};

@@ -1,6 +1,6 @@
 use rota_model::{LimitNumbers, QueueStrategy, Rate};
 
-use super::stand::{Stand, slots};
+use super::harness::{Stand, slots};
 use crate::scheduler::Notice;
 
 #[test]

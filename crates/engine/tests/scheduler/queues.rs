@@ -1,6 +1,6 @@
 use rota_model::{QueueStrategy, Starvation};
 
-use super::stand::{Stand, count};
+use super::harness::{Stand, count};
 use crate::queue::QueueIx;
 use crate::scheduler::Reconfigured;
 

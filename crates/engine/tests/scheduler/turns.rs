@@ -1,6 +1,6 @@
 use rota_model::QueueStrategy;
 
-use super::stand::{Stand, count};
+use super::harness::{Stand, count};
 use crate::Config;
 use crate::scheduler::{Notice, Reconfigured, TenantRules};
 

@@ -1,6 +1,6 @@
 use rota_model::{QueueName, QueueStrategy, TenantId};
 
-use super::stand::Stand;
+use super::harness::Stand;
 use crate::queue::QueueIx;
 use crate::scheduler::NewWaiter;
 use crate::{Fetch, WaiterId};

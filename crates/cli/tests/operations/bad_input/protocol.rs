@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::assert_alive;
-use crate::dice::Dice;
+use crate::seeded_random::Dice;
 use crate::support::Server;
 use crate::wire::{Wire, request};
 

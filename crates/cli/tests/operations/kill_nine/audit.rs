@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::ledger::{Books, Fate};
 use super::load::Worker;
 use super::{QUEUES, World};
-use crate::dice::Dice;
+use crate::seeded_random::Dice;
 use crate::support::Server;
 
 const STATES: [&str; 8] = [

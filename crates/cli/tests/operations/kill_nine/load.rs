@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::ledger::{Fate, Parcel};
 use super::{QUEUES, World};
-use crate::dice::Dice;
+use crate::seeded_random::Dice;
 use crate::wire::Wire;
 
 pub struct Producer<'w> {

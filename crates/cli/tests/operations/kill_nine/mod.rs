@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::dice::Dice;
+use crate::seeded_random::Dice;
 use crate::support::Server;
 use crate::wire::Wire;
 use ledger::Ledger;

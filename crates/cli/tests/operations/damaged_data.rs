@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::dice::Dice;
 use crate::process::{Ended, Process};
+use crate::seeded_random::Dice;
 use crate::start::assert_refused;
 use crate::wire::{Answer, Wire};
 

@@ -1,17 +1,11 @@
 //! Backing up a database, with and without a running server.
 
-// Helpers may unwrap like the tests that call them.
-#![allow(clippy::unwrap_used)]
-
-mod directory;
-mod filled;
-
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use directory::{Directory, block_on};
-use filled::{JOBS, batch, closed, fill, insert, insert_sized, tamper};
+use crate::directory::{Directory, block_on};
+use crate::filled::{JOBS, batch, closed, fill, insert, insert_sized, tamper};
 use rota_store::Store;
 use rota_store_sqlite::check::{Depth, check};
 use rota_store_sqlite::{Copied, CopyError, OpenError, Snapshot, Stage, backup};

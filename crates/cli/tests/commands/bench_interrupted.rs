@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use crate::children::{children, is_running, wait_until};
+use crate::child_processes::{children, is_running, wait_until};
 use crate::run::Ran;
 use crate::support::command;
 

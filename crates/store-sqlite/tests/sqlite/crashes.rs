@@ -1,10 +1,8 @@
 //! Crashes, simulated by copying the files while the store is open.
 
-mod directory;
-
 use std::fs;
 
-use directory::{Directory, block_on};
+use crate::directory::{Directory, block_on};
 use rota_model::{Millis, Seq};
 use rota_store::suite::Fixture;
 use rota_store::{Batch, Mutation, RowKind, Store};

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::bench::Bench;
+use crate::worker_setup::Bench;
 
 fn job() -> Value {
     json!({"type": "a.b", "args": []})

@@ -1,48 +1,12 @@
-//! Full and read-only file systems, on small real ones. Mounting requires root; without it, these
-//! tests print a message and pass.
+//! Full and read-only file systems, on small real ones. Mounting requires root.
 
-mod directory;
-
-use std::path::Path;
-use std::process::Command;
-
+use crate::directory::block_on;
 use bytes::Bytes;
-use directory::block_on;
 use rota_model::{ClassId, JobId, Live, Millis, Seq};
 use rota_store::{Batch, CommitError, Mutation, NewRow, Reader, Store};
 use rota_store_sqlite::{CopyError, Durability, OpenError, Options, SqliteStore, backup, restore};
-use tempfile::TempDir;
 
-/// A tmpfs of a few MiB that is unmounted on drop.
-struct SmallDisk {
-    dir: TempDir,
-}
-
-impl SmallDisk {
-    fn mount(mib: u32) -> Option<Self> {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let options = format!("size={mib}m");
-        if mount(&["-t", "tmpfs", "-o", &options, "tmpfs"], dir.path()) {
-            return Some(Self { dir });
-        }
-        eprintln!("skipped: mounting a tmpfs is not permitted here");
-        None
-    }
-
-    fn path(&self) -> &Path {
-        self.dir.path()
-    }
-}
-
-impl Drop for SmallDisk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg("-l").arg(self.dir.path()).status();
-    }
-}
-
-fn mount(args: &[&str], at: &Path) -> bool {
-    Command::new("mount").args(args).arg(at).status().is_ok_and(|status| status.success())
-}
+use crate::small_disk::SmallDisk;
 
 fn options(reserve_bytes: u64) -> Options {
     Options { durability: Durability::Fsync, reserve_bytes }
@@ -50,7 +14,7 @@ fn options(reserve_bytes: u64) -> Options {
 
 #[test]
 fn a_full_disk_is_reported_and_survived() {
-    let Some(disk) = SmallDisk::mount(12) else { return };
+    let disk = SmallDisk::mount(12);
     let mut store = SqliteStore::open(disk.path(), options(6 << 20)).unwrap();
     assert!(store.has_reserve());
     let mut reader = store.reader().unwrap();
@@ -77,7 +41,7 @@ fn a_full_disk_is_reported_and_survived() {
 /// Without space for a checkpoint, everything stays in the log.
 #[test]
 fn a_store_on_a_full_disk_can_be_tidied_closed_and_reopened() {
-    let Some(disk) = SmallDisk::mount(4) else { return };
+    let disk = SmallDisk::mount(4);
     let mut store = SqliteStore::open(disk.path(), options(0)).unwrap();
     let last = fill(&mut store);
     block_on(store.tidy()).unwrap();
@@ -89,7 +53,7 @@ fn a_store_on_a_full_disk_can_be_tidied_closed_and_reopened() {
 
 #[test]
 fn a_full_disk_opens_without_its_reserve() {
-    let Some(disk) = SmallDisk::mount(4) else { return };
+    let disk = SmallDisk::mount(4);
     let mut store = SqliteStore::open(disk.path(), options(64 << 20)).unwrap();
     assert!(!store.has_reserve() && !store.restore_reserve());
     assert!(!disk.path().join("rota.reserve").exists(), "a part of it is of no use");
@@ -102,12 +66,9 @@ fn a_full_disk_opens_without_its_reserve() {
 
 #[test]
 fn a_read_only_directory_is_unusable() {
-    let Some(disk) = SmallDisk::mount(4) else { return };
+    let disk = SmallDisk::mount(4);
     drop(SqliteStore::open(disk.path(), options(0)).unwrap());
-    if !mount(&["-o", "remount,ro", "tmpfs"], disk.path()) {
-        eprintln!("skipped: remounting is not permitted here");
-        return;
-    }
+    disk.make_read_only();
     let error = SqliteStore::open(disk.path(), options(0)).err().expect("it is refused");
     assert!(matches!(error, OpenError::Unusable { .. }), "{error}");
     let message = error.to_string();
@@ -120,7 +81,7 @@ fn a_read_only_directory_is_unusable() {
 /// fills the disk.
 #[test]
 fn a_backup_aborts_before_the_log_fills_the_disk() {
-    let Some(disk) = SmallDisk::mount(40) else { return };
+    let disk = SmallDisk::mount(40);
     let elsewhere = tempfile::tempdir().unwrap();
     let mut store = SqliteStore::open(disk.path(), options(1 << 20)).unwrap();
     for number in 1..=300 {
@@ -143,14 +104,11 @@ fn a_backup_aborts_before_the_log_fills_the_disk() {
 /// SQLite cannot create files next to a database on read-only media.
 #[test]
 fn a_file_on_a_read_only_medium_is_restored() {
-    let Some(disk) = SmallDisk::mount(4) else { return };
+    let disk = SmallDisk::mount(4);
     let mut store = SqliteStore::open(disk.path(), options(0)).unwrap();
     block_on(store.commit(&batch(1))).unwrap();
     block_on(store.close()).unwrap();
-    if !mount(&["-o", "remount,ro", "tmpfs"], disk.path()) {
-        eprintln!("skipped: remounting is not permitted here");
-        return;
-    }
+    disk.make_read_only();
     let elsewhere = tempfile::tempdir().unwrap();
     let file = disk.path().join("rota.db");
     let restored = restore(&file, elsewhere.path(), false, &mut |_| {}).unwrap();
@@ -159,7 +117,7 @@ fn a_file_on_a_read_only_medium_is_restored() {
 
 #[test]
 fn a_full_disk_can_be_backed_up_to_another() {
-    let Some(disk) = SmallDisk::mount(12) else { return };
+    let disk = SmallDisk::mount(12);
     let elsewhere = tempfile::tempdir().unwrap();
     let mut store = SqliteStore::open(disk.path(), options(0)).unwrap();
     let last = fill(&mut store);

@@ -1,12 +1,7 @@
 //! When zone rows are written and deleted.
 
-// Helpers may unwrap like the tests that call them.
-#![allow(clippy::unwrap_used)]
-
-mod directory;
-mod filled;
-
-use directory::{Directory, block_on};
+use crate::directory::{Directory, block_on};
+use crate::filled;
 use rota_model::{ClassId, Millis, Seq};
 use rota_store::suite::Fixture;
 use rota_store::{Batch, Mutation, Store};

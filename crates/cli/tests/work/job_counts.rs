@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::bench::{Bench, wait_until};
+use crate::worker_setup::{Bench, wait_until};
 
 #[test]
 fn as_many_run_at_once_as_were_asked_for_and_never_more() {

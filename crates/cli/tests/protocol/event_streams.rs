@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::event_stream::EventStream;
+use crate::event_stream_reader::EventStream;
 use crate::shorthand::{
     NOBODY, ack, boom, eventually, fresh_queue, job_on, job_with, nack, take, text,
 };

@@ -1,10 +1,8 @@
 //! Opening data directories, and the errors for those that cannot be opened.
 
-mod directory;
-
 use std::fs;
 
-use directory::{Directory, block_on};
+use crate::directory::{Directory, block_on};
 use rota_model::{Millis, Seq};
 use rota_store::suite::Fixture;
 use rota_store::{Batch, Store};
@@ -15,7 +13,7 @@ use rusqlite::Connection;
 fn missing_directories_are_created() {
     let directory = Directory::new();
     let deep = directory.path().join("a/b");
-    let store = SqliteStore::open(&deep, directory::small()).unwrap();
+    let store = SqliteStore::open(&deep, crate::directory::small()).unwrap();
     assert!(store.has_reserve());
     assert!(deep.join("rota.db").exists() && deep.join("rota.lock").exists());
     block_on(store.close()).unwrap();

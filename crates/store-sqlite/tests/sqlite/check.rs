@@ -1,15 +1,9 @@
 //! Checking databases: every kind of damage is reported, and an undamaged database passes.
 
-// Helpers may unwrap like the tests that call them.
-#![allow(clippy::unwrap_used)]
-
-mod directory;
-mod filled;
-
 use std::fs;
 
-use directory::{Directory, block_on};
-use filled::{JOBS, batch, closed, fill, insert, tamper};
+use crate::directory::{Directory, block_on};
+use crate::filled::{JOBS, batch, closed, fill, insert, tamper};
 use rota_model::State;
 use rota_store::Store;
 use rota_store_sqlite::check::{Depth, Report, check};

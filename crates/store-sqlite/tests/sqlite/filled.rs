@@ -1,7 +1,5 @@
 //! An undamaged database with rows in every table.
 
-#![allow(dead_code, reason = "each test file uses its part")]
-
 use std::sync::Arc;
 
 use bytes::Bytes;

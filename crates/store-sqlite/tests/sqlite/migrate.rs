@@ -1,13 +1,8 @@
 //! Checking and migrating files of every older format.
 
-// Helpers may unwrap like the tests that call them.
-#![allow(clippy::unwrap_used)]
-
-mod directory;
-mod filled;
-
+use crate::directory::{Directory, block_on};
+use crate::filled;
 use bytes::Bytes;
-use directory::{Directory, block_on};
 use rota_model::usage::{Usage, UsagePer, UsageRow};
 use rota_model::{Live, Millis, PoolName, Seq, State, TenantId};
 use rota_store::suite::Fixture;
@@ -17,13 +12,13 @@ use rota_store_sqlite::{FORMAT, Snapshot, SqliteStore};
 use rusqlite::Connection;
 
 const STEPS: [&str; 7] = [
-    include_str!("../migrations/0001_base.sql"),
-    include_str!("../migrations/0002_history.sql"),
-    include_str!("../migrations/0003_lists.sql"),
-    include_str!("../migrations/0004_limits.sql"),
-    include_str!("../migrations/0005_zones.sql"),
-    include_str!("../migrations/0006_pools.sql"),
-    include_str!("../migrations/0007_cron_runs.sql"),
+    include_str!("../../migrations/0001_base.sql"),
+    include_str!("../../migrations/0002_history.sql"),
+    include_str!("../../migrations/0003_lists.sql"),
+    include_str!("../../migrations/0004_limits.sql"),
+    include_str!("../../migrations/0005_zones.sql"),
+    include_str!("../../migrations/0006_pools.sql"),
+    include_str!("../../migrations/0007_cron_runs.sql"),
 ];
 
 /// A new version must be able to back up the old format before its first start.

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::bench::{Bench, Ended, Work};
 use crate::support::command;
+use crate::worker_setup::{Bench, Ended, Work};
 
 fn refused(bench: &Bench, arguments: &[&str]) -> Ended {
     bench.work_with(arguments).wait()

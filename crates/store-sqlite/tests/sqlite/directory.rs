@@ -1,7 +1,5 @@
 //! A temporary data directory.
 
-#![allow(dead_code, reason = "each test file uses its part")]
-
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};

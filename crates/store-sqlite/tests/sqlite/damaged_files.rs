@@ -1,11 +1,9 @@
 //! Damaged files cause clear errors, are not changed, and never cause a panic.
 
-mod directory;
-
 use std::fs;
 
+use crate::directory::{Directory, block_on};
 use bytes::Bytes;
-use directory::{Directory, block_on};
 use rota_model::{Class, ClassId, JobId, Live, Millis, Seq};
 use rota_store::suite::Fixture;
 use rota_store::{
