@@ -144,3 +144,71 @@ fn an_operator_purges_the_dead_letter_when_sure() {
     assert_eq!(server.get("/ojs/v1/admin/dead-letter").expect(200)["items"], json!([]));
     assert_eq!(server.job(&kept)["state"], "completed");
 }
+
+/// A job that died of an error of this type.
+fn dead_of(server: &Server, queue: &str, kind: &str) -> String {
+    let more = json!({"retry": {"max_attempts": 1, "on_exhaustion": "dead_letter"}});
+    let id = server.enqueue(job_with(queue, more));
+    take(server, queue);
+    nack(server, &id, json!({"type": kind, "message": "no"}));
+    id
+}
+
+fn delete_with(server: &Server, path: &str, body: &Value) -> crate::support::Reply {
+    let headers = [crate::support::JSON];
+    server.send("DELETE", path, &headers, Some(body.to_string().as_bytes()))
+}
+
+#[test]
+fn many_dead_jobs_are_retried_or_deleted_by_a_filter() {
+    let server = Server::start();
+    let ids: Vec<String> = [("a", "Timeout"), ("a", "Refused"), ("b", "Timeout"), ("b", "Refused")]
+        .iter()
+        .map(|(queue, kind)| dead_of(&server, queue, kind))
+        .collect();
+    let retry =
+        |prefix: &str, body: Value| server.post(&format!("{prefix}/dead-letter/retry"), body);
+    retry("/ojs/v1", json!({"filter": {}})).expect_error(400, "invalid_request");
+    for bad in [json!({"error": "Timeout"}), json!({"since": "yesterday"}), json!({"queue": "?"})] {
+        retry("/ojs/v1", json!({"filter": bad, "confirm": true}));
+        assert_eq!(listed(&server, "").len(), 4, "a filter that does not fit selects nothing");
+    }
+    let none = json!({"filter": {"until": "2001-01-01T00:00:00Z"}, "confirm": true});
+    assert_eq!(retry("/ojs/v1", none).expect(200)["matched"], 0);
+    let one = json!({"filter": {"queue": "a", "error_type": "Timeout"}, "confirm": true});
+    let answer = retry("/ojs/v1", one).expect(200);
+    let expected = json!({"action": "retry", "matched": 1, "succeeded": 1, "retried": 1,
+        "failed": 0, "errors": []});
+    assert_eq!(answer, expected);
+    assert_eq!(server.job(&ids[0])["state"], "available");
+    assert_eq!(listed(&server, ""), [&*ids[3], &*ids[2], &*ids[1]]);
+    let by_type = json!({"filter": {"error_type": "Refused"}, "confirm": true});
+    assert_eq!(retry("/ojs/v1/admin", by_type).expect(200)["retried"], 2);
+
+    delete_with(&server, "/ojs/v1/dead-letter", &json!({})).expect_error(400, "invalid_request");
+    let both = json!({"filter": {"queue": "b"}, "queue": "b", "confirm": true});
+    delete_with(&server, "/ojs/v1/dead-letter", &both).expect_error(400, "invalid_request");
+    let other = json!({"filter": {"error_type": "Refused"}, "confirm": true});
+    assert_eq!(delete_with(&server, "/ojs/v1/dead-letter", &other).expect(200)["deleted"], 0);
+    let right = json!({"filter": {"error_type": "Timeout"}, "confirm": true});
+    assert_eq!(delete_with(&server, "/ojs/v1/dead-letter", &right).expect(200)["purged_count"], 1);
+    assert!(listed(&server, "").is_empty());
+
+    dead_of(&server, "c", "Timeout");
+    let by_age =
+        |age: &str| server.post(&format!("/ojs/v1/dead-letter/purge?older_than={age}"), json!({}));
+    assert_eq!(by_age("7d").expect(200)["deleted"], 0);
+    assert_eq!(by_age("0s").expect(200)["deleted"], 1);
+    by_age("soon").expect_error(400, "invalid_request");
+}
+
+#[test]
+fn the_admin_routes_of_the_dead_letter_answer_as_specified() {
+    let server = Server::start();
+    let id = dead_on(&server, "q");
+    assert_eq!(server.get("/ojs/v1/admin/dead-letter/stats").expect(200)["total"], 1);
+    let path = format!("/ojs/v1/admin/dead-letter/{id}");
+    let reply = server.send("DELETE", &path, &[], None);
+    assert_eq!((reply.status, reply.text.as_str()), (204, ""));
+    assert_eq!(server.get("/ojs/v1/admin/dead-letter/stats").expect(200)["total"], 0);
+}

@@ -1,8 +1,11 @@
 //! The filter that selects jobs for a list or a bulk operation.
 
+use std::sync::Arc;
+
 use rota_engine::{Engine, Totals};
+use rota_model::row::JobRow;
 use rota_model::{Class, ClassId, Millis, QueueName, Seq, State, TenantId};
-use rota_store::{ListQuery, Order, Selection};
+use rota_store::{ListQuery, Order, Record, Selection};
 
 use super::App;
 use super::caller::caller;
@@ -28,6 +31,19 @@ pub(super) struct Filter {
     /// The state that the client named, if any.
     pub state: Option<State>,
     pub since: Option<Millis>,
+    pub until: Option<Millis>,
+    /// Conditions on jobs in the dead letter.
+    pub dead: DeadFilter,
+}
+
+/// Selects jobs in the dead letter by when and why they failed permanently.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct DeadFilter {
+    /// The type of the last error.
+    pub error_type: Option<Arc<str>>,
+    /// Lower bound on the time at which the job was discarded, inclusive.
+    pub since: Option<Millis>,
+    /// Upper bound on that time, exclusive.
     pub until: Option<Millis>,
 }
 
@@ -74,6 +90,7 @@ impl Filter {
             state: None,
             since: None,
             until: None,
+            dead: DeadFilter::default(),
         }
     }
 
@@ -198,7 +215,8 @@ impl Filter {
 
     /// Whether counters may know the number of matching jobs.
     fn is_counted(&self) -> bool {
-        self.kind.is_none() && self.since.is_none() && self.until.is_none()
+        let any_time = self.since.is_none() && self.until.is_none();
+        self.kind.is_none() && any_time && self.dead == DeadFilter::default()
     }
 
     /// The counters that know the number of matching jobs, if there are any.
@@ -224,6 +242,22 @@ impl Filter {
             false => self.select.has_state(*state),
         };
         State::ALL.iter().filter(|s| matches(s)).map(|state| totals.of(*state)).sum()
+    }
+}
+
+impl DeadFilter {
+    pub fn matches(&self, record: &Record) -> bool {
+        #[derive(serde::Deserialize)]
+        struct Last<'a> {
+            #[serde(rename = "type", borrow)]
+            kind: Option<std::borrow::Cow<'a, str>>,
+        }
+        let JobRow::Done(done) = &record.row else { return *self == Self::default() };
+        let in_time = self.since.is_none_or(|since| done.at >= since)
+            && self.until.is_none_or(|until| done.at < until);
+        let last = record.errors.last().and_then(|json| serde_json::from_slice::<Last>(json).ok());
+        let kind = last.and_then(|last| last.kind);
+        in_time && self.error_type.as_deref().is_none_or(|wanted| kind.as_deref() == Some(wanted))
     }
 }
 

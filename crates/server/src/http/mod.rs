@@ -8,6 +8,7 @@ mod cap_reached;
 mod cors;
 mod cron;
 mod dead_letter;
+mod dead_letter_bulk;
 mod engine_slices;
 mod error;
 mod events;
@@ -130,7 +131,9 @@ fn served() -> Router<Arc<App>> {
         .route("/queues/{name}/events", get(events::stream_queue))
         .route("/queues/{name}/pause", post(queues::pause))
         .route("/queues/{name}/resume", post(queues::resume))
-        .route("/dead-letter", get(dead_letter::list))
+        .route("/dead-letter", get(dead_letter::list).delete(dead_letter_bulk::purge))
+        .route("/dead-letter/retry", post(dead_letter_bulk::retry))
+        .route("/dead-letter/purge", post(dead_letter_bulk::purge_by_path))
         .route("/dead-letter/stats", get(dead_letter::stats))
         .route("/dead-letter/{id}", get(dead_letter::show).delete(dead_letter::delete))
         .route("/dead-letter/{id}/retry", post(dead_letter::retry))
@@ -194,8 +197,10 @@ fn served() -> Router<Arc<App>> {
         .route("/workers/{id}/resume", post(admin::workers::resume))
         .route("/stats", get(admin::stats::totals))
         .route("/stats/history", get(admin::stats::history))
-        .route("/dead-letter", get(admin::dead_letter::list).delete(admin::dead_letter::purge))
-        .route("/dead-letter/{id}", get(dead_letter::show).delete(dead_letter::delete))
+        .route("/dead-letter", get(admin::dead_letter::list).delete(dead_letter_bulk::purge))
+        .route("/dead-letter/stats", get(dead_letter::stats))
+        .route("/dead-letter/retry", post(dead_letter_bulk::retry))
+        .route("/dead-letter/{id}", get(dead_letter::show).delete(admin::dead_letter::delete))
         .route("/dead-letter/{id}/retry", post(dead_letter::retry))
         .route(
             "/system/maintenance",

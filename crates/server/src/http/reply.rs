@@ -22,3 +22,10 @@ pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response<Body>
 pub(super) fn ok(value: &impl Serialize) -> Response<Body> {
     json(StatusCode::OK, value)
 }
+
+/// An answer without a body.
+pub(super) fn no_content() -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}

@@ -36,6 +36,8 @@ const TAKES_BODY: [(&str, &str); 15] = [
     ("PUT", "/ojs/v1/admin/queues/default/config"),
     ("DELETE", "/ojs/v1/admin/queues/default/jobs"),
     ("DELETE", "/ojs/v1/admin/dead-letter"),
+    ("DELETE", "/ojs/v1/dead-letter"),
+    ("POST", "/ojs/v1/dead-letter/retry"),
 ];
 
 /// One request on a connection of its own.

@@ -25,14 +25,14 @@ const MAX_ERRORS: usize = 100;
 const MAX_ATTEMPTS: u32 = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
+pub(in crate::http) enum Action {
     Retry,
     Cancel,
     Delete,
 }
 
 #[derive(Default)]
-pub(super) struct Outcome {
+pub(in crate::http) struct Outcome {
     pub matched: u64,
     pub succeeded: u64,
     pub failed: u64,
@@ -72,16 +72,22 @@ pub(in crate::http) async fn run(State(app): Shared, name: PathName, body: Json)
     require_confirm(body.confirm)?;
     let filter = filter(action, body.filter)?;
     let outcome = apply(&app, action, &filter, None).await?;
-    Ok(reply::ok(&json!({
-        "action": name.as_str(),
-        "matched": outcome.matched,
-        "succeeded": outcome.succeeded,
-        "failed": outcome.failed,
-        "errors": outcome.errors,
-    })))
+    Ok(reply::ok(&outcome.json(name.as_str())))
 }
 
-pub(super) fn require_confirm(confirm: Option<bool>) -> Result<(), ApiError> {
+impl Outcome {
+    pub fn json(&self, action: &str) -> Value {
+        json!({
+            "action": action,
+            "matched": self.matched,
+            "succeeded": self.succeeded,
+            "failed": self.failed,
+            "errors": self.errors,
+        })
+    }
+}
+
+pub(in crate::http) fn require_confirm(confirm: Option<bool>) -> Result<(), ApiError> {
     if confirm == Some(true) {
         return Ok(());
     }
@@ -93,7 +99,7 @@ pub(super) fn require_confirm(confirm: Option<bool>) -> Result<(), ApiError> {
 /// Applies an action to every job that matches now and, with `ended_before`, ended before that time (or
 /// was created before it, if unfinished). Each slice is a separate commit, so other requests are not held
 /// up.
-pub(super) async fn apply(
+pub(in crate::http) async fn apply(
     app: &App,
     action: Action,
     filter: &Filter,
@@ -108,7 +114,9 @@ pub(super) async fn apply(
     query.scan = SCAN;
     loop {
         let page = app.handle.list(query.clone()).await?;
-        let matches = |record: &&Record| record.seq < newest && is_before(record, ended_before);
+        let matches = |record: &&Record| {
+            record.seq < newest && is_before(record, ended_before) && filter.dead.matches(record)
+        };
         let ids: Vec<JobId> = page.records.iter().filter(matches).map(|r| r.body.id).collect();
         if !ids.is_empty() {
             change(app, action, ids, &mut outcome).await?;
