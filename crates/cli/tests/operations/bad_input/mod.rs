@@ -20,7 +20,7 @@ use crate::support::Server;
 use crate::wire::{Answer, Wire, request};
 
 /// Every route that takes a body.
-const TAKES_BODY: [(&str, &str); 15] = [
+const TAKES_BODY: [(&str, &str); 17] = [
     ("POST", "/ojs/v1/jobs"),
     ("POST", "/ojs/v1/jobs/batch"),
     ("POST", "/ojs/v1/workers/fetch"),
