@@ -18,13 +18,15 @@ pub struct Event {
 
 #[derive(Debug, Clone)]
 pub enum EventKind {
-    /// The job is available.
+    /// The job is available. `from` is the state before, here and below; `None` for a new job.
     Enqueued {
         job: JobRef,
+        from: Option<State>,
     },
     Scheduled {
         job: JobRef,
         due: Millis,
+        from: Option<State>,
     },
     Started {
         job: JobRef,
@@ -53,7 +55,9 @@ pub enum EventKind {
         job: JobRef,
         attempt: u32,
         reason: &'static str,
+        /// Empty for a job that was dropped without having failed.
         error: Bytes,
+        from: State,
     },
     Cancelled {
         job: JobRef,
@@ -63,6 +67,7 @@ pub enum EventKind {
     Expired {
         job: JobRef,
         deadline: Option<Millis>,
+        from: State,
     },
     Extended {
         job: JobRef,
@@ -72,6 +77,8 @@ pub enum EventKind {
     },
     WorkerStarted {
         worker: WorkerId,
+        queues: Arc<[QueueName]>,
+        concurrency: Option<u32>,
     },
     WorkerQuieted {
         worker: WorkerId,
@@ -80,6 +87,8 @@ pub enum EventKind {
     WorkerBeat {
         worker: WorkerId,
         active: usize,
+        /// Shared with the worker's entry and its other events.
+        queues: Arc<[QueueName]>,
     },
     WorkerStopped {
         worker: WorkerId,

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
+use std::sync::Arc;
 
-use rota_model::{Directive, Millis, TenantId, WorkerId};
+use rota_model::{Directive, Millis, QueueName, TenantId, WorkerId};
 use serde::{Deserialize, Serialize};
 
 use crate::worker_tallies::{CountedAs, WorkerTallies};
@@ -27,6 +28,8 @@ pub(crate) struct Worker {
     pub last_seen: Millis,
     pub last_seen_mono: u64,
     pub stale: bool,
+    /// Its row's queues, shared by its events.
+    queues: Arc<[QueueName]>,
     /// What it was last counted as.
     counted: Option<CountedAs>,
 }
@@ -43,7 +46,19 @@ pub(crate) struct WorkerRow {
 
 impl Worker {
     pub fn new(row: WorkerRow, last_seen: Millis, last_seen_mono: u64) -> Self {
-        Self { row, reported: None, last_seen, last_seen_mono, stale: false, counted: None }
+        let queues = row.about.queues.as_slice().into();
+        Self { row, reported: None, last_seen, last_seen_mono, stale: false, queues, counted: None }
+    }
+
+    pub fn queues(&self) -> &Arc<[QueueName]> {
+        &self.queues
+    }
+
+    /// To be called when the row's queues may have changed.
+    pub fn share_queues(&mut self) {
+        if *self.queues != *self.row.about.queues {
+            self.queues = self.row.about.queues.as_slice().into();
+        }
     }
 
     /// It was directed to take no more jobs, or reports that it takes none.

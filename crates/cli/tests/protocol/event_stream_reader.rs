@@ -18,6 +18,14 @@ pub struct EventStream {
     pub comments: Vec<String>,
 }
 
+/// An event, as its lines say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pushed {
+    pub id: String,
+    pub event: String,
+    pub data: Value,
+}
+
 impl EventStream {
     /// A stream that has begun: what happens from now on is in it.
     #[track_caller]
@@ -56,19 +64,40 @@ impl EventStream {
         Self { reader, head, last_id: String::new(), comments: Vec::new() }
     }
 
-    /// The next event; `None` at the orderly end of the stream.
+    /// The next event in whatever form; `None` at the orderly end of the stream.
     #[track_caller]
-    pub fn next(&mut self) -> Option<Value> {
+    pub fn pushed(&mut self) -> Option<Pushed> {
         self.comments.clear();
         loop {
             let lines = self.block()?;
             let field = |name: &str| lines.iter().find_map(|line| line.strip_prefix(name));
             let Some(data) = field("data: ") else { continue };
-            let event: Value = serde_json::from_str(data).expect("JSON");
-            assert_eq!(field("id: "), event["id"].as_str());
-            assert_eq!(field("event: "), event["type"].as_str());
-            return Some(event);
+            let data: Value = serde_json::from_str(data).expect("JSON");
+            let text = |name: &str| field(name).expect("each event has it").to_owned();
+            return Some(Pushed { id: text("id: "), event: text("event: "), data });
         }
+    }
+
+    /// The next event's envelope; `None` at the orderly end of the stream.
+    #[track_caller]
+    pub fn next(&mut self) -> Option<Value> {
+        let Pushed { id, event, data } = self.pushed()?;
+        assert_eq!((&data["id"], &data["type"]), (&Value::from(id), &Value::from(event)));
+        Some(data)
+    }
+
+    /// The next event of a channel.
+    #[track_caller]
+    pub fn on_channel(&mut self) -> Pushed {
+        self.pushed().expect("the stream goes on")
+    }
+
+    /// The next event, a change of state: from, to.
+    #[track_caller]
+    pub fn change(&mut self) -> (String, String) {
+        let Pushed { event, data, .. } = self.on_channel();
+        assert_eq!(event, "job.state_changed", "{data}");
+        (text(&data["from"]), text(&data["to"]))
     }
 
     #[track_caller]
@@ -78,12 +107,12 @@ impl EventStream {
 
     #[track_caller]
     pub fn types(&mut self, count: usize) -> Vec<String> {
-        (0..count).map(|_| text(&self.event()["type"])).collect()
+        (0..count).map(|_| self.on_channel().event).collect()
     }
 
     /// The types of all events up to the end.
     pub fn rest(mut self) -> Vec<String> {
-        std::iter::from_fn(|| self.next()).map(|event| text(&event["type"])).collect()
+        std::iter::from_fn(|| self.pushed()).map(|pushed| pushed.event).collect()
     }
 
     /// Reads on until there was a comment.

@@ -5,10 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::event_stream_reader::EventStream;
-use crate::shorthand::{
-    NOBODY, ack, boom, eventually, fresh_queue, job_on, job_with, nack, take, text,
-};
-use crate::states::{events, job_in};
+use crate::shorthand::{NOBODY, boom, eventually, job_on, job_with, nack, take, text};
+use crate::states::events;
 use crate::support::Server;
 
 const ALL: &str = "/events/stream";
@@ -256,52 +254,6 @@ fn there_are_no_more_streams_than_the_limit() {
         let answer = EventStream::request(&server, ALL, &[]);
         answer.head.starts_with("HTTP/1.1 200").then_some(())
     });
-}
-
-#[test]
-fn a_job_has_a_stream_that_ends_with_it() {
-    let server = Server::start();
-    let id = server.enqueue(job_on("q"));
-    let path = format!("/jobs/{id}/events");
-    let mut stream = EventStream::open(&server, &path);
-    let begin = stream.last_id.clone();
-    let narrow = EventStream::open(&server, &format!("{path}?event_types=job.started"));
-    server.enqueue(job_on("other"));
-    take(&server, "q");
-    assert_eq!(stream.event()["type"], "job.started");
-    ack(&server, &id);
-    assert_eq!(stream.rest(), ["job.completed"]);
-    assert_eq!(narrow.rest(), ["job.started"]);
-    let again = EventStream::resume(&server, &path, &begin);
-    assert_eq!(again.rest(), ["job.started", "job.completed"]);
-}
-
-#[test]
-fn the_stream_of_a_job_that_has_ended_says_how_and_ends() {
-    let server = Server::start();
-    for state in ["completed", "cancelled", "discarded"] {
-        let id = job_in(&server, state);
-        let mut stream = EventStream::open(&server, &format!("/jobs/{id}/events"));
-        let event = stream.event();
-        assert_eq!(event["type"], "job.state_changed");
-        let data = &event["data"];
-        assert_eq!((&data["job_id"], &data["to"]), (&json!(id), &json!(state)));
-        assert_eq!((&data["type"], &event["subject"]), (&json!("test.job"), &json!(id)));
-        assert!(data["queue"].is_string() && data["timestamp"].is_string(), "{event}");
-        assert_eq!(stream.next(), None);
-    }
-}
-
-#[test]
-fn a_queue_has_a_stream() {
-    let server = Server::start();
-    let (mine, other) = (fresh_queue(), fresh_queue());
-    server.enqueue(job_on(&mine));
-    let mut stream = EventStream::open(&server, &format!("/queues/{mine}/events"));
-    server.enqueue(job_on(&other));
-    server.post(&format!("/ojs/v1/queues/{mine}/pause"), json!({})).expect(200);
-    server.enqueue(job_on(&mine));
-    assert_eq!(stream.types(2), ["queue.paused", "job.enqueued"]);
 }
 
 #[test]

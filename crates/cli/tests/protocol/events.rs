@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::shorthand::{ack, boom, heartbeat, job_on, job_with, nack, quick_retry, take_with};
-use crate::shorthand::{eventually, millis, take, text};
+use crate::shorthand::{eventually, millis, register, take, text};
 use crate::states::events;
 use crate::support::Server;
 
@@ -65,6 +65,7 @@ fn a_job_that_is_retried_and_discarded_tells_its_story() {
         "job.started",
         "job.failed",
         "job.retrying",
+        "job.enqueued",
         "job.started",
         "job.failed",
         "job.discarded",
@@ -117,6 +118,73 @@ fn an_expired_job_tells_how_long_it_had() {
 }
 
 #[test]
+fn a_job_that_returns_to_its_queue_is_enqueued_again() {
+    let server = Server::start();
+    let id = server.enqueue(job_with("q", json!({"pending": true, "retry": {"max_attempts": 1}})));
+    server.post(&format!("/ojs/v1/jobs/{id}/activate"), json!({})).expect(200);
+    take(&server, "q");
+    server
+        .post("/ojs/v1/workers/nack", json!({"job_id": id, "error": boom(), "requeue": true}))
+        .expect(200);
+    server.delete(&format!("/ojs/v1/jobs/{id}")).expect(200);
+    server.post(&format!("/ojs/v1/admin/jobs/{id}/retry"), json!({})).expect(200);
+    let expected = [
+        "job.enqueued",
+        "job.started",
+        "job.failed",
+        "job.enqueued",
+        "job.cancelled",
+        "job.enqueued",
+    ];
+    assert_eq!(story(&server, &id), expected);
+}
+
+#[test]
+fn all_events_of_a_job_tell_its_trace() {
+    const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let server = Server::start();
+    let parent = format!("00-{TRACE}-00f067aa0ba902b7-01");
+    for meta in [json!({"trace_id": TRACE}), json!({"traceparent": parent})] {
+        let id = server.enqueue(job_with("q", json!({"meta": meta, "retry": {"max_attempts": 1}})));
+        take(&server, "q");
+        nack(&server, &id, boom());
+        let of_job = |event: &Value| event["data"]["job_id"] == id;
+        let all: Vec<Value> = events(&server, "").into_iter().filter(of_job).collect();
+        assert_eq!(all.len(), 4);
+        all.iter().for_each(|event| assert_eq!(event["data"]["trace_id"], TRACE, "{event}"));
+    }
+    let id = server.enqueue(job_on("q"));
+    let last = events(&server, "").pop().unwrap();
+    assert_eq!((&last["subject"], &last["data"]["trace_id"]), (&json!(id), &Value::Null));
+}
+
+#[test]
+fn required_members_are_there_when_nobody_said_them() {
+    let server = Server::start();
+    let dropped = server.enqueue(job_with(
+        "q",
+        json!({"rate_limit": {"key": "k", "concurrency": 1, "on_limit": "drop"}}),
+    ));
+    let held = server.enqueue(job_with(
+        "q",
+        json!({"rate_limit": {"key": "k", "concurrency": 1, "on_limit": "drop"}}),
+    ));
+    // The first starts, so the second is dropped when it would start.
+    server.fetch("q", 1);
+    server.fetch("q", 1);
+    let started = only(&server, "job.started");
+    assert_eq!(
+        (&started["subject"], &started["data"]["worker_id"]),
+        (&json!(dropped), &json!("anonymous"))
+    );
+    server.wait_for_state(&held, "discarded");
+    let event = eventually("the event is there", || events(&server, "job.discarded").pop());
+    let error = &event["data"]["last_error"];
+    assert_eq!(error["code"], "dropped_by_rate_limit", "{event}");
+    assert!(error["message"].is_string(), "{event}");
+}
+
+#[test]
 fn queues_and_workers_have_events() {
     let server = Server::start();
     for action in ["pause", "pause", "resume", "resume"] {
@@ -124,10 +192,46 @@ fn queues_and_workers_have_events() {
     }
     assert_eq!(only(&server, "queue.paused")["data"]["queue"], "q");
     assert_eq!(only(&server, "queue.resumed")["subject"], "q");
+    register(&server, "w1", json!({"queues": ["a", "b"], "concurrency": 7}));
+    heartbeat(&server, "w1", json!({})).expect(200);
+    heartbeat(&server, "w2", json!({"state": "quiet", "queues": ["c"]})).expect(200);
+    let fetch = json!({"worker_id": "w3", "queues": ["q"]});
+    server.post("/ojs/v1/workers/fetch", fetch).expect(200);
+    let data = |kind: &str| -> Vec<Value> {
+        events(&server, kind).into_iter().map(|event| event["data"].clone()).collect()
+    };
+    assert_eq!(
+        data("worker.started"),
+        [
+            json!({"worker_id": "w1", "queues": ["a", "b"], "concurrency": 7}),
+            json!({"worker_id": "w2", "queues": ["c"], "concurrency": 0}),
+            json!({"worker_id": "w3", "queues": ["q"], "concurrency": 0}),
+        ]
+    );
+    assert_eq!(
+        data("worker.heartbeat"),
+        [
+            json!({"worker_id": "w1", "queues": ["a", "b"], "active_jobs": 0}),
+            json!({"worker_id": "w2", "queues": ["c"], "active_jobs": 0}),
+        ]
+    );
+    assert_eq!(data("worker.quiet"), [json!({"worker_id": "w2", "active_jobs": 0})]);
+    server.delete("/ojs/v1/workers/w2").expect(200);
+    let stopped = only(&server, "worker.stopped");
+    assert_eq!(
+        (&stopped["data"]["reason"], &stopped["data"]["cause"]),
+        (&json!("shutdown"), &json!("deregistered"))
+    );
+}
+
+#[test]
+fn a_worker_that_is_told_to_be_quiet_has_an_event() {
+    let server = Server::start();
     heartbeat(&server, "w1", json!({})).expect(200);
     server.post("/ojs/v1/admin/workers/w1/quiet", json!({})).expect(200);
+    heartbeat(&server, "w1", json!({"state": "quiet"})).expect(200);
     server.delete("/ojs/v1/workers/w1").expect(200);
-    for kind in ["worker.started", "worker.heartbeat", "worker.quiet", "worker.stopped"] {
+    for kind in ["worker.started", "worker.quiet", "worker.stopped"] {
         assert_eq!(only(&server, kind)["data"]["worker_id"], "w1", "{kind}");
     }
 }
@@ -157,6 +261,39 @@ fn reading_on_with_the_cursor_gives_each_event_once() {
     assert_eq!(nothing["events"], json!([]));
     assert_eq!(format!("&after={}", text(&nothing["cursor"])), after);
     server.get("/ojs/v1/events?after=rubbish").expect_error(400, "invalid_request");
+}
+
+#[test]
+fn a_list_without_a_cursor_says_that_the_first_events_are_gone() {
+    let server = Server::start_with(&["--events-capacity", "3"]);
+    (0..3).for_each(|_| drop(server.enqueue(job_on("q"))));
+    let gap =
+        |query: &str| server.get(&format!("/ojs/v1/events?{query}")).expect(200)["gap"].clone();
+    assert_eq!(gap(""), false);
+    server.enqueue(job_on("q"));
+    assert_eq!(gap(""), true);
+    let page = server.get("/ojs/v1/events").expect(200);
+    assert_eq!(gap(&format!("after={}", text(&page["cursor"]))), false);
+}
+
+#[test]
+fn pages_by_number_begin_with_the_newest() {
+    let server = Server::start();
+    let ids: Vec<String> = (0..5).map(|_| server.enqueue(job_on("q"))).collect();
+    server.enqueue(job_on("other"));
+    let page = server.get("/ojs/v1/events?page=2&per_page=2&type=job.enqueued&queue=q").expect(200);
+    let items = page["items"].as_array().expect("items");
+    assert_eq!(
+        items.iter().map(|item| text(&item["subject"])).collect::<Vec<_>>(),
+        [&*ids[2], &*ids[1]]
+    );
+    assert_eq!(page["pagination"], json!({"total": 5, "page": 2, "per_page": 2, "has_more": true}));
+    assert!(items.iter().all(|item| item["timestamp"] == item["time"] && item["data"].is_object()));
+    let future = "since=2999-01-01T00:00:00Z";
+    let none = server.get(&format!("/ojs/v1/events?page=1&{future}")).expect(200);
+    assert_eq!((&none["items"], &none["pagination"]["total"]), (&json!([]), &json!(0)));
+    assert_eq!(server.get(&format!("/ojs/v1/events?{future}")).expect(200)["events"], json!([]));
+    server.get("/ojs/v1/events?page=1&after=x").expect_error(400, "invalid_request");
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod admin_queues;
 mod admin_stats;
 mod admin_workers;
 mod batch;
+mod channels;
 mod cors;
 mod counts;
 mod cron_overlap;

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-use rota_model::{ClassId, Ending, Seq};
+use rota_model::{ClassId, Ending, Seq, State};
 
 use crate::queue::QueueIx;
 use crate::shard::ShardIx;
@@ -122,7 +122,8 @@ impl Engine {
             let queue = job.class.queue.clone();
             self.emit(EventKind::QueueDropped { queue, job: job.clone() });
             let (reason, error) = ("dropped_by_backpressure", bytes::Bytes::new());
-            self.emit(EventKind::Discarded { job, attempt: 0, reason, error });
+            let from = State::Available;
+            self.emit(EventKind::Discarded { job, attempt: 0, reason, error, from });
         }
     }
 }

@@ -20,7 +20,7 @@ impl Engine {
         };
         self.leave_waiting(live);
         let job = self.job_ref(live.seq, live.class).named(target.id);
-        self.emit(EventKind::Enqueued { job });
+        self.emit(EventKind::Enqueued { job, from: Some(State::Pending) });
         self.make_ready(live.seq, live.class, WaitingJob::of(live), false);
         Ok(Changed {
             id: target.id,

@@ -107,10 +107,8 @@ impl Engine {
             return false;
         };
         self.count_out(timer.class, timer.state, timer.size);
-        if timer.state == State::Scheduled {
-            let job = self.job_ref(seq, timer.class);
-            self.emit(EventKind::Enqueued { job });
-        }
+        let event = self.job_ref(seq, timer.class);
+        self.emit(EventKind::Enqueued { job: event, from: Some(timer.state) });
         let Timer { attempt, pauses, size, .. } = timer;
         let job = WaitingJob { attempt, pauses, ..WaitingJob::fresh(size) };
         self.scheduler.reschedule_is_over(seq);
@@ -120,7 +118,7 @@ impl Engine {
 
     fn deadline_passed(&mut self, live: &Live) {
         self.leave_waiting(live);
-        self.expire(live.seq, live.class);
+        self.expire(live.seq, live.class, live.state);
     }
 
     /// The current row of a waiting job. The row in `target` may be out of date: ending one run of

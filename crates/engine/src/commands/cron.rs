@@ -196,7 +196,8 @@ impl Engine {
         let (class, waiting) = (live.class, WaitingJob::of(live));
         self.count_out(class, State::Available, waiting.size);
         let job = self.job_ref(seq, class);
-        self.emit(EventKind::Enqueued { job });
+        // No event has told of this run yet.
+        self.emit(EventKind::Enqueued { job, from: None });
         self.make_ready(seq, class, waiting, false);
     }
 

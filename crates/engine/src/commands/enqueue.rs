@@ -113,12 +113,12 @@ impl Engine {
         match (state, due) {
             (State::Scheduled, Some(due)) => {
                 let event = self.job_ref(seq, class).named(id);
-                self.emit(EventKind::Scheduled { job: event, due });
+                self.emit(EventKind::Scheduled { job: event, due, from: None });
                 self.wait_until(due, seq, Timer { class, attempt: 0, pauses: 0, size, state });
             }
             (State::Available, _) if !held => {
                 let event = self.job_ref(seq, class).named(id);
-                self.emit(EventKind::Enqueued { job: event });
+                self.emit(EventKind::Enqueued { job: event, from: None });
                 self.enter_lane(seq, class, WaitingJob::fresh(size));
             }
             _ => self.count_in(class, state, size),

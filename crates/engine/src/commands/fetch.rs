@@ -1,7 +1,7 @@
 //! Fetching: claiming jobs for workers and recording each start.
 
 use rota_model::mutation::{Claim, Mutation};
-use rota_model::{ClassId, Ending, PoolName, Seq, WorkerId};
+use rota_model::{ClassId, Ending, PoolName, Seq, State, WorkerId};
 
 use crate::active::Active;
 use crate::command::later;
@@ -76,7 +76,7 @@ impl Engine {
             let pick = self.scheduler.next(ask)?;
             if self.deadlines.has_passed(pick.seq, self.wall()) {
                 self.leave_lane(pick.seq, pick.class);
-                self.expire(pick.seq, pick.class);
+                self.expire(pick.seq, pick.class, State::Available);
                 continue;
             }
             return self.start(&pick, ask, fetch);
@@ -241,9 +241,9 @@ impl Engine {
     }
 
     /// Discards a job whose deadline has passed. It must have left its lane or timer.
-    pub(crate) fn expire(&mut self, seq: Seq, class: ClassId) {
+    pub(crate) fn expire(&mut self, seq: Seq, class: ClassId, from: State) {
         let deadline = self.deadlines.get(seq).and_then(|live| live.expires);
-        let event = EventKind::Expired { job: self.job_ref(seq, class), deadline };
+        let event = EventKind::Expired { job: self.job_ref(seq, class), deadline, from };
         self.end(seq, class, Ending::Expired, None);
         self.emit(event);
     }
@@ -305,7 +305,7 @@ impl Engine {
             return Err(Refusal::NoQueues);
         }
         if let Some(id) = &fetch.worker {
-            self.ensure_worker(id, fetch.tenant.as_ref())?;
+            self.ensure_worker(id, fetch.tenant.as_ref(), &fetch.queues, None)?;
             fetch.pool.as_ref().map_or(Ok(()), |pool| self.may_join(id, pool))?;
         }
         match fetch.pool.clone().or_else(|| self.pool_of(fetch)) {

@@ -8,7 +8,8 @@ use crate::{Beat, BeatReply, Engine, EventKind, Refusal, Registration, Reply};
 
 impl Engine {
     pub(crate) fn beat(&mut self, beat: Beat) -> Reply {
-        let met = self.ensure_worker(&beat.worker, beat.about.tenant.as_ref());
+        let Registration { tenant, queues, concurrency, .. } = &*beat.about;
+        let met = self.ensure_worker(&beat.worker, tenant.as_ref(), queues, *concurrency);
         if let Err(refusal) = met.and_then(|()| self.may_beat_for(&beat)) {
             return Reply::Refused(refusal);
         }
@@ -31,7 +32,9 @@ impl Engine {
             }
         }
         let active = self.active.count_held_by(&beat.worker);
-        self.emit(EventKind::WorkerBeat { worker: beat.worker.clone(), active });
+        let queues = self.workers.get(&beat.worker).map(|worker| worker.queues().clone());
+        let queues = queues.unwrap_or_default();
+        self.emit(EventKind::WorkerBeat { worker: beat.worker.clone(), active, queues });
         reply.directive = self.directive_for(&beat);
         Reply::Beat(reply)
     }
@@ -51,14 +54,19 @@ impl Engine {
         let worker = self.workers.get_mut(&beat.worker).expect("the worker was just added");
         let was_quieted = worker.is_quieted();
         worker.reported = beat.state.or(worker.reported);
-        let resumes = was_quieted && !worker.is_quieted();
+        let is_quieted = worker.is_quieted();
+        let resumes = was_quieted && !is_quieted;
         let first = !std::mem::replace(&mut worker.row.beats, true);
         let changed = update_registration(&mut worker.row.about, &beat.about);
+        worker.share_queues();
         if first || changed {
             self.write_worker(&beat.worker);
         }
         if first || changed || resumes {
             self.reindex_fetches_of(&beat.worker);
+        }
+        if is_quieted && !was_quieted {
+            self.report_quiet(&beat.worker);
         }
         self.worker_changed(&beat.worker);
         if first {

@@ -32,7 +32,7 @@ impl Engine {
         let size = Size::of(u64::from(done.bytes));
         self.enter_lane(seq, class, WaitingJob { fresh: false, ..WaitingJob::fresh(size) });
         let job = self.job_ref(seq, class).named(target.id);
-        self.emit(EventKind::Enqueued { job });
+        self.emit(EventKind::Enqueued { job, from: Some(done.ending.state()) });
         Ok(Changed {
             id: target.id,
             before: done.ending.state(),

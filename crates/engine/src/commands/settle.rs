@@ -179,7 +179,7 @@ impl Engine {
         self.end(seq, active.class, ending, None);
         let job = self.job_ref(seq, active.class);
         let (attempt, error) = (active.attempt, failure.json.clone());
-        self.emit(EventKind::Discarded { job, attempt, reason, error });
+        self.emit(EventKind::Discarded { job, attempt, reason, error, from: State::Active });
         Outcome { state: State::Discarded, next: None }
     }
 
@@ -208,6 +208,8 @@ impl Engine {
         self.track_again(seq, active, State::Available, None);
         let Active { attempt, pauses, size, .. } = *active;
         let job = WaitingJob { attempt, pauses, ..WaitingJob::fresh(size) };
+        let event = self.job_ref(seq, active.class);
+        self.emit(EventKind::Enqueued { job: event, from: Some(State::Active) });
         self.make_ready(seq, active.class, job, undo);
         Outcome { state: State::Available, next: None }
     }

@@ -45,15 +45,16 @@ impl Engine {
         let dropped = self.job_ref(seq, class);
         self.emit(EventKind::LimitDropped { key, tenant, job: dropped.clone() });
         let (attempt, reason) = (swept.job.attempt, "dropped_by_rate_limit");
-        let error = bytes::Bytes::new();
-        self.emit(EventKind::Discarded { job: dropped, attempt, reason, error });
+        let (error, from) = (bytes::Bytes::new(), State::Available);
+        self.emit(EventKind::Discarded { job: dropped, attempt, reason, error, from });
     }
 
     fn reschedule(&mut self, swept: &Swept) {
         let due = self.scheduler.book(swept, self.config.reschedule_ms, self.wall());
         let WaitingJob { attempt, pauses, size, .. } = swept.job;
         let (class, state) = (swept.class, State::Scheduled);
-        self.schedule_again(due, swept.seq, Timer { class, attempt, pauses, size, state });
+        let timer = Timer { class, attempt, pauses, size, state };
+        self.schedule_again(due, swept.seq, timer, State::Available);
     }
 
     /// Makes one rescheduled job due earlier; false if there is none.
@@ -65,18 +66,18 @@ impl Engine {
         debug_assert!(timer.is_some(), "a rescheduled job has a timer");
         if let Some(timer) = timer {
             self.count_out(timer.class, timer.state, timer.size);
-            self.schedule_again(due, seq, timer);
+            self.schedule_again(due, seq, timer, State::Scheduled);
         }
         true
     }
 
-    fn schedule_again(&mut self, due: Millis, seq: Seq, timer: Timer) {
+    fn schedule_again(&mut self, due: Millis, seq: Seq, timer: Timer, from: State) {
         self.out.mutations.push(Mutation::Postpone { seq, due });
         if let Some(live) = self.deadlines.get_mut(seq) {
             (live.state, live.due, live.held) = (State::Scheduled, Some(due), true);
         }
         let event = self.job_ref(seq, timer.class);
-        self.emit(EventKind::Scheduled { job: event, due });
+        self.emit(EventKind::Scheduled { job: event, due, from: Some(from) });
         self.wait_until(due, seq, timer);
     }
 }

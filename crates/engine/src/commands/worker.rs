@@ -1,7 +1,7 @@
 //! Workers: registration, directives, silence and removal.
 
 use rota_model::mutation::{Mutation, RowKind};
-use rota_model::{Directive, Seq, TenantId, WorkerId};
+use rota_model::{Directive, QueueName, Seq, TenantId, WorkerId};
 
 use crate::worker::{Worker, WorkerRow};
 use crate::{Engine, EventKind, Failure, Refusal, Registration, Reply};
@@ -9,7 +9,7 @@ use crate::{Engine, EventKind, Failure, Refusal, Registration, Reply};
 impl Engine {
     pub(crate) fn register(&mut self, about: Registration) -> Reply {
         let id = about.worker.clone();
-        let met = self.ensure_worker(&id, about.tenant.as_ref());
+        let met = self.ensure_worker(&id, about.tenant.as_ref(), &about.queues, about.concurrency);
         let may = |()| about.pool.as_ref().map_or(Ok(()), |pool| self.may_join(&id, pool));
         if let Err(refusal) = met.and_then(may) {
             return Reply::Refused(refusal);
@@ -18,6 +18,7 @@ impl Engine {
         let worker = self.workers.get_mut(&id).expect("the worker was just added");
         let (pool, tenant) = (worker.row.about.pool.take(), worker.row.about.tenant.take());
         worker.row.about = Registration { pool, tenant, ..about };
+        worker.share_queues();
         (worker.row.directive, worker.reported) = (None, None);
         self.write_worker(&id);
         self.reindex_fetches_of(&id);
@@ -56,18 +57,25 @@ impl Engine {
         worker.row.directive = (directive != Directive::Running).then_some(directive);
         self.write_worker(id);
         if directive == Directive::Quiet {
-            let active = self.active.count_held_by(id);
-            self.emit(EventKind::WorkerQuieted { worker: id.clone(), active });
+            self.report_quiet(id);
         }
         Reply::Done
     }
 
+    pub(crate) fn report_quiet(&mut self, id: &WorkerId) {
+        let active = self.active.count_held_by(id);
+        self.emit(EventKind::WorkerQuieted { worker: id.clone(), active });
+    }
+
     /// Records that a worker was seen, and adds it if it is new. A new worker belongs to the tenant
-    /// of the request. A shared worker replaces a tenant's worker of the same name.
+    /// of the request. A shared worker replaces a tenant's worker of the same name. `queues` and
+    /// `concurrency` are what the request says of a new worker, for its event.
     pub(crate) fn ensure_worker(
         &mut self,
         id: &WorkerId,
         tenant: Option<&TenantId>,
+        queues: &[QueueName],
+        concurrency: Option<u32>,
     ) -> Result<(), Refusal> {
         let (wall, mono) = (self.now.wall, self.now.mono);
         let taken_by_tenant = |worker: &Worker| tenant.is_none() && worker.owner().is_some();
@@ -92,7 +100,8 @@ impl Engine {
         let check_at = mono.saturating_add(self.config.heartbeat_timeout_ms);
         self.workers.insert(id.clone(), worker, check_at);
         self.write_worker(id);
-        self.emit(EventKind::WorkerStarted { worker: id.clone() });
+        let (worker, queues) = (id.clone(), queues.into());
+        self.emit(EventKind::WorkerStarted { worker, queues, concurrency });
         Ok(())
     }
 

@@ -21,6 +21,11 @@ impl<S: Send + Sync> FromRequestParts<S> for PathName {
 }
 
 impl PathName {
+    /// A name that came in another way than in the path.
+    pub fn given(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -67,6 +72,11 @@ impl Params {
     pub fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(key, _)| key == name);
         found.map(|(_, value)| &**value).filter(|value| !value.is_empty())
+    }
+
+    /// The value of a parameter, even an empty one.
+    pub fn given(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| &**value)
     }
 
     /// An error if there is a parameter that is not in `known`, or one that is given twice.

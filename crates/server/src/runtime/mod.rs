@@ -25,8 +25,8 @@ mod store_loop;
 pub use ask::{Answer, Ask, Delivery, Unavailable};
 pub use clock::Clock;
 pub use events::{
-    About, Chunk, EventFilter, EventPage, Events, Look, Name, Names, Place, Subject, ends_job,
-    time_of,
+    About, Change, Chunk, EventFilter, EventPage, Events, Look, Name, Names, Place, Subject,
+    TypeFilter, ends_job, time_of,
 };
 pub use handle::Handle;
 pub use reader::ReadError;

@@ -1,21 +1,24 @@
 //! What events of each kind have to say.
 
 use rota_engine::{Event, EventKind};
-use rota_model::{JobId, Seq};
+use rota_model::{QueueName, Seq};
 use serde_json::{Value, json};
 
 use super::fairness;
-use crate::runtime::Names;
+use crate::runtime::{Names, time_of};
+
+/// The worker of a fetch that names none.
+const ANONYMOUS: &str = "anonymous";
 
 /// The members that belong to the kind; those that many kinds share are added to them.
 pub(super) fn data_of(event: &Event, names: &Names) -> Value {
-    let id = |seq: Seq| -> Option<JobId> { names.get(&seq)?.map(|name| name.id) };
-    let job_id = |seq: Seq| id(seq).map(|id| id.to_string());
+    let name = |seq: Seq| names.get(&seq).and_then(Option::as_ref);
+    let job_id = |seq: Seq| name(seq).map(|name| name.id.to_string());
     match &event.kind {
-        EventKind::Enqueued { job } => json!({"priority": job.class.priority}),
+        EventKind::Enqueued { job, .. } => json!({"priority": job.class.priority}),
         EventKind::Scheduled { due, .. } => json!({"scheduled_at": due.to_string()}),
         EventKind::Started { attempt, worker, .. } => {
-            json!({"attempt": attempt, "worker_id": worker.as_ref().map(|id| id.local())})
+            json!({"attempt": attempt, "worker_id": worker.as_ref().map_or(ANONYMOUS, |id| id.local())})
         }
         EventKind::Completed { attempt, duration_ms, .. } => {
             json!({"attempt": attempt, "duration_ms": duration_ms})
@@ -30,13 +33,16 @@ pub(super) fn data_of(event: &Event, names: &Names) -> Value {
             "error": object(error),
         }),
         EventKind::Discarded { attempt, reason, error, .. } => {
-            json!({"total_attempts": attempt, "reason": reason, "last_error": object(error)})
+            let last_error = if error.is_empty() { drop_error(reason) } else { object(error) };
+            json!({"total_attempts": attempt, "reason": reason, "last_error": last_error})
         }
         EventKind::Cancelled { attempt, before, .. } => {
             json!({"attempt": attempt, "previous_state": before.as_str(), "cancelled_by": "api", "reason": null})
         }
-        EventKind::Expired { job, deadline } => {
-            let created = names.get(&job.seq).and_then(|name| (*name)?.created);
+        EventKind::Expired { job, deadline, .. } => {
+            // The job may be gone; its id begins with the time at which it was made.
+            let name = name(job.seq);
+            let created = name.map(|name| name.created.unwrap_or_else(|| time_of(name.id)));
             let ttl_ms = deadline.zip(created).map(|(deadline, created)| deadline.since(created));
             json!({
                 "created_at": created.map(|at| at.to_string()),
@@ -48,12 +54,27 @@ pub(super) fn data_of(event: &Event, names: &Names) -> Value {
         EventKind::Extended { attempt, worker, until, .. } => {
             json!({"attempt": attempt, "worker_id": worker.local(), "visible_until": until.to_string()})
         }
-        EventKind::WorkerStarted { worker } => json!({"worker_id": worker.local()}),
-        EventKind::WorkerQuieted { worker, active } | EventKind::WorkerBeat { worker, active } => {
+        EventKind::WorkerStarted { worker, queues, concurrency } => json!({
+            "worker_id": worker.local(),
+            "queues": local(queues),
+            // 0 if the worker has not said.
+            "concurrency": concurrency.unwrap_or(0),
+        }),
+        EventKind::WorkerQuieted { worker, active } => {
             json!({"worker_id": worker.local(), "active_jobs": active})
         }
+        EventKind::WorkerBeat { worker, active, queues } => {
+            json!({"worker_id": worker.local(), "active_jobs": active, "queues": local(queues)})
+        }
         EventKind::WorkerStopped { worker, reason, since } => {
-            json!({"worker_id": worker.local(), "reason": reason, "uptime_ms": event.at.since(*since)})
+            // Only these two of the specification's reasons can be told apart from here.
+            let kind = if *reason == "deregistered" { "shutdown" } else { "error" };
+            json!({
+                "worker_id": worker.local(),
+                "reason": kind,
+                "cause": reason,
+                "uptime_ms": event.at.since(*since),
+            })
         }
         EventKind::QueuePaused { queue, .. } => json!({"queue": queue.local(), "paused_by": "api"}),
         EventKind::QueueResumed { queue, .. } => {
@@ -81,6 +102,19 @@ pub(super) fn data_of(event: &Event, names: &Names) -> Value {
         }
         kind => fairness::data_of(kind, &job_id),
     }
+}
+
+fn local(queues: &[QueueName]) -> Vec<&str> {
+    queues.iter().map(|queue| queue.local()).collect()
+}
+
+/// The error of a job that was dropped and did not fail.
+fn drop_error(reason: &str) -> Value {
+    let message = match reason {
+        "dropped_by_rate_limit" => "the job's rate limit was reached, and its 'on_limit' is 'drop'",
+        _ => "the queue was full, and the job was dropped for a newer one",
+    };
+    json!({"type": reason, "code": reason, "message": message, "retryable": false})
 }
 
 /// An error's members, as an object.

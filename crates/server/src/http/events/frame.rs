@@ -1,8 +1,8 @@
 //! Server-sent events as text.
 
 use rota_model::JobId;
-use serde_json::Value;
 
+use super::form::Piece;
 use super::json::event_id;
 
 /// How long a client waits before it comes back, in milliseconds.
@@ -15,12 +15,10 @@ pub(super) fn write_greeting(out: &mut Vec<u8>, place: JobId) {
     out.extend_from_slice(text.as_bytes());
 }
 
-pub(super) fn write_event(out: &mut Vec<u8>, envelope: &Value) {
-    let text = |key: &str| envelope[key].as_str().unwrap_or_default();
-    out.extend_from_slice(
-        format!("id: {}\nevent: {}\ndata: ", text("id"), text("type")).as_bytes(),
-    );
-    serde_json::to_writer(&mut *out, envelope).expect("events are plain data");
+pub(super) fn write_event(out: &mut Vec<u8>, piece: &Piece) {
+    let head = format!("id: {}\nevent: {}\ndata: ", event_id(piece.id), piece.name);
+    out.extend_from_slice(head.as_bytes());
+    serde_json::to_writer(&mut *out, &piece.data).expect("events are plain data");
     out.extend_from_slice(b"\n\n");
 }
 

@@ -1,4 +1,4 @@
-//! Events as JSON, the same in lists and streams.
+//! Events as JSON: the envelope of lists and streams, and the members that every form has.
 
 use rota_engine::Event;
 use rota_model::{JobId, Millis};
@@ -9,25 +9,31 @@ use crate::runtime::{About, Names, Subject};
 
 pub(super) fn show(id: JobId, event: &Event, names: &Names) -> Value {
     let about = About::of(&event.kind);
-    let job_id = about.job.and_then(|job| {
-        let looked_up = || names.get(&job.seq)?.map(|name| name.id);
-        job.id.or_else(looked_up).map(|id| id.to_string())
-    });
-    let mut data = data_of(event, names);
-    if let Value::Object(data) = &mut data {
-        if about.job.is_some() {
-            data.insert("job_id".to_owned(), json!(job_id));
-        }
-        add(data, "job_type", about.job_type);
-        add(data, "queue", about.queue);
-        add(data, "tenant_id", about.tenant);
-    }
+    let data = members(&about, event, names);
     let subject = match about.subject {
-        Subject::Job => job_id,
-        Subject::Named(name) => Some(name.to_owned()),
-        Subject::Key(key) => Some(key.local().to_string()),
+        Subject::Job => data.get("job_id").cloned().unwrap_or_default(),
+        Subject::Named(name) => json!(name),
+        Subject::Key(key) => json!(key.local()),
     };
-    envelope(id, about.name, about.component, event.at, &json!(subject), &data)
+    envelope(id, about.name, about.component, event.at, &subject, &Value::Object(data))
+}
+
+/// What an event of this kind has to say, and what it shares with other kinds.
+pub(super) fn members(about: &About<'_>, event: &Event, names: &Names) -> Map<String, Value> {
+    let mut data = match data_of(event, names) {
+        Value::Object(data) => data,
+        _ => Map::new(),
+    };
+    if let Some(job) = about.job {
+        let name = names.get(&job.seq).and_then(Option::as_ref);
+        let id = job.id.or(name.map(|name| name.id));
+        data.insert("job_id".to_owned(), json!(id.map(|id| id.to_string())));
+        add(&mut data, "trace_id", name.and_then(|name| name.trace.as_deref()));
+    }
+    add(&mut data, "job_type", about.job_type);
+    add(&mut data, "queue", about.queue);
+    add(&mut data, "tenant_id", about.tenant);
+    data
 }
 
 fn add(data: &mut Map<String, Value>, key: &str, value: Option<&str>) {

@@ -1,8 +1,10 @@
 //! Events: the last ones, to be polled, and all that follow, as streams.
 
+mod channel;
 mod data;
 mod fairness;
 mod feed;
+mod form;
 mod frame;
 mod json;
 mod names;
@@ -11,9 +13,11 @@ mod open;
 mod query;
 mod room;
 mod stream;
+mod trace;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
+use rota_engine::Event;
 use serde_json::{Value, json};
 
 pub(super) use self::open::{stream_all, stream_job, stream_queue};
@@ -22,7 +26,19 @@ pub(super) use self::room::Room;
 use super::error::{ApiError, ApiResult};
 use super::params::Params;
 use super::{App, Shared, reply};
-use crate::runtime::Names;
+use crate::runtime::{EventFilter, Names};
+
+const NO_CHANNEL: &str = "A list of events has no channel.";
+
+/// Refuses parameters of the route that have no meaning in this request.
+fn refuse(params: &Params, names: &[&str], text: &str) -> Result<(), ApiError> {
+    let given = names.iter().find(|name| params.given(name).is_some());
+    given.map_or(Ok(()), |name| {
+        Err(ApiError::invalid_request(format!("'{name}' does not apply. {text}"))
+            .hint("Leave it out; Accept: text/event-stream asks for a stream.")
+            .detail("field", *name))
+    })
+}
 
 pub(super) async fn list_or_stream(
     State(app): Shared,
@@ -30,20 +46,27 @@ pub(super) async fn list_or_stream(
     params: Params,
 ) -> ApiResult {
     match query::wants_stream(&headers) {
-        true if params.get("limit").is_some() => {
-            Err(ApiError::invalid_request("A stream of events has no 'limit'.")
-                .hint("Leave it out, or ask for Accept: application/json.")
-                .detail("field", "limit"))
+        true => {
+            refuse(
+                &params,
+                &["limit", "since", "page", "per_page"],
+                "A stream of events has no pages.",
+            )?;
+            stream_all(State(app), headers, params).await
         }
-        true => stream_all(State(app), headers, params).await,
         false => list(&app, &params).await,
     }
 }
 
 async fn list(app: &App, params: &Params) -> ApiResult {
+    if ["page", "per_page"].iter().any(|name| params.get(name).is_some()) {
+        return pages(app, params).await;
+    }
+    refuse(params, &["channel"], NO_CHANNEL)?;
     let limit = params.number("limit", 1, 1000, 100)? as usize;
     let after = query::cursor_of(params)?;
-    let page = app.handle.events().after(after, &query::filter_of(params), limit);
+    let filter = EventFilter { since: params.time("since")?, ..query::filter_of(params) };
+    let page = app.handle.events().after(after, &filter, limit);
     let mut names = Names::default();
     names::learn(app, &mut names, page.events.iter().map(|(_, event)| event)).await?;
     let events: Vec<Value> =
@@ -53,5 +76,29 @@ async fn list(app: &App, params: &Params) -> ApiResult {
         "cursor": page.cursor.map(json::event_id),
         "has_more": page.has_more,
         "gap": page.gap,
+    })))
+}
+
+/// Pages by number, the newest events first.
+async fn pages(app: &App, params: &Params) -> ApiResult {
+    refuse(params, &["channel"], NO_CHANNEL)?;
+    let cursors = ["after", "cursor", "last_event_id", "limit"];
+    refuse(params, &cursors, "Pages by number have no cursor and no limit.")?;
+    let per_page = params.number("per_page", 1, 1000, 20)? as usize;
+    let page = params.number("page", 1, 1_000_000, 1)? as usize;
+    let filter = EventFilter { since: params.time("since")?, ..query::filter_of(params) };
+    let (events, total) = app.handle.events().newest(&filter, (page - 1) * per_page, per_page);
+    let mut names = Names::default();
+    names::learn(app, &mut names, events.iter().map(|(_, event)| event)).await?;
+    let show = |(id, event): &(_, Event)| {
+        let mut item = json::show(*id, event, &names);
+        item["timestamp"] = item["time"].clone();
+        item
+    };
+    let items: Vec<Value> = events.iter().map(show).collect();
+    let has_more = page * per_page < total;
+    Ok(reply::ok(&json!({
+        "items": items,
+        "pagination": {"total": total, "page": page, "per_page": per_page, "has_more": has_more},
     })))
 }

@@ -1,12 +1,20 @@
 //! Events about the stream itself, which nobody else sees.
 
 use rota_model::row::JobRow;
-use rota_model::{JobId, Millis, State};
+use rota_model::{JobId, Millis};
 use rota_store::Record;
 use serde_json::{Value, json};
 
 use super::super::job_json;
-use super::json::{envelope, event_id};
+use super::form::STATE_CHANGED;
+use super::json::event_id;
+
+pub(super) struct Notice {
+    pub id: JobId,
+    pub name: &'static str,
+    pub at: Millis,
+    pub data: Value,
+}
 
 /// Events between two moments are not there any more.
 pub(super) struct Gap<'a> {
@@ -20,7 +28,7 @@ pub(super) struct Gap<'a> {
 }
 
 impl Gap<'_> {
-    pub fn show(&self) -> Value {
+    pub fn notice(&self) -> Notice {
         let mut data = json!({
             "channel": self.channel,
             "gap_start": self.start.to_string(),
@@ -29,12 +37,12 @@ impl Gap<'_> {
         if let Some(missed) = self.missed {
             data["estimated_missed_count"] = json!(missed);
         }
-        system(self.id, "system.gap", self.end, &data)
+        Notice { id: self.id, name: "system.gap", at: self.end, data }
     }
 }
 
 /// The same, for a reader that was connected all the time and too slow.
-pub(super) fn dropped(gap: &Gap<'_>, count: u64, oldest: JobId, now: Millis) -> Value {
+pub(super) fn dropped(gap: &Gap<'_>, count: u64, oldest: JobId, now: Millis) -> Notice {
     let data = json!({
         "channel": gap.channel,
         "dropped_count": count,
@@ -42,16 +50,12 @@ pub(super) fn dropped(gap: &Gap<'_>, count: u64, oldest: JobId, now: Millis) -> 
         "newest_dropped_id": event_id(gap.id),
         "timestamp": now.to_string(),
     });
-    system(gap.id, "system.events_dropped", now, &data)
+    Notice { id: gap.id, name: "system.events_dropped", at: now, data }
 }
 
-pub(super) fn shutdown(id: JobId, now: Millis, grace_ms: u64) -> Value {
+pub(super) fn shutdown(id: JobId, now: Millis, grace_ms: u64) -> Notice {
     let data = json!({"reason": "shutdown", "grace_period_ms": grace_ms});
-    system(id, "server.shutdown", now, &data)
-}
-
-fn system(id: JobId, name: &str, at: Millis, data: &Value) -> Value {
-    envelope(id, name, "api", at, &Value::Null, data)
+    Notice { id, name: "server.shutdown", at: now, data }
 }
 
 /// How a job ended, if it has: what is there to say when nothing more will happen to it.
@@ -68,19 +72,18 @@ pub(super) fn end_of(record: &Record) -> Option<End> {
 }
 
 impl End {
-    pub fn show(&self, id: JobId) -> Value {
+    /// `from` and `to` are the same: the state is reported, and did not change.
+    pub fn notice(&self, id: JobId) -> Notice {
         let job = &self.job;
-        // Only active jobs can be completed; elsewhere the record does not tell.
-        let from = (job["state"] == State::Completed.as_str()).then_some(State::Active.as_str());
         let data = json!({
             "job_id": job["id"],
             "queue": job["queue"],
-            "job_type": job["type"],
             "type": job["type"],
-            "from": from,
+            "job_type": job["type"],
+            "from": job["state"],
             "to": job["state"],
             "timestamp": self.at.to_string(),
         });
-        envelope(id, "job.state_changed", "engine", self.at, &job["id"], &data)
+        Notice { id, name: STATE_CHANGED, at: self.at, data }
     }
 }

@@ -13,21 +13,30 @@ use super::super::caller::caller;
 use super::super::error::{ApiError, ApiResult};
 use super::super::listen::{is_kept_back, may_not_wait};
 use super::super::params::{Params, PathName};
-use super::super::{App, Shared, cap_reached, queues};
+use super::super::{App, Shared, cap_reached};
+use super::channel::Channel;
 use super::feed::Feed;
-use super::notice;
+use super::form::Form;
 use super::query::{Resume, filter_of, resume_of};
+use super::room::Open;
 use super::stream::Stream;
-use crate::runtime::{EventFilter, Unavailable};
+use crate::runtime::Unavailable;
 
+/// All events in their envelopes, or those of a channel in their flat form.
 pub(in super::super) async fn stream_all(
     State(app): Shared,
     headers: HeaderMap,
     params: Params,
 ) -> ApiResult {
-    let resume = resume_of(&headers, &params)?;
-    let (stream, body) = open(&app, "all".to_owned(), filter_of(&params)).await?;
-    Ok(start(stream, body, resume))
+    match params.given("channel") {
+        Some(name) => stream_channel(&app, &Channel::parse(name)?, &headers, &params).await,
+        None => {
+            let resume = resume_of(&headers, &params)?;
+            let (out, body) = one_at_a_time();
+            let stream = Stream::new(app.clone(), filter_of(&params), out, reserve(&app).await?);
+            Ok(start(stream, body, resume))
+        }
+    }
 }
 
 pub(in super::super) async fn stream_queue(
@@ -36,37 +45,36 @@ pub(in super::super) async fn stream_queue(
     headers: HeaderMap,
     params: Params,
 ) -> ApiResult {
-    let resume = resume_of(&headers, &params)?;
-    let queue = queues::find(&app, &name).await?.name.local().to_owned();
-    let channel = format!("queue:{queue}");
-    let filter = EventFilter { queues: vec![queue], ..filter_of(&params) };
-    let (stream, body) = open(&app, channel, filter).await?;
-    Ok(start(stream, body, resume))
+    stream_channel(&app, &Channel::Queue(name), &headers, &params).await
 }
 
-/// Ends when the job has ended.
 pub(in super::super) async fn stream_job(
     State(app): Shared,
     name: PathName,
     headers: HeaderMap,
     params: Params,
 ) -> ApiResult {
-    let id = name.job()?;
-    let resume = resume_of(&headers, &params)?;
-    // The stream's place comes first: an end that the record does not show yet is behind it.
-    let (mut stream, body) = open(&app, format!("job:{id}"), filter_of(&params)).await?;
-    let record = app.record(id).await?;
-    let record = record.ok_or_else(|| ApiError::not_found("job", name.as_str()))?;
-    stream.filter.job = Some(record.seq);
-    stream.finale = notice::end_of(&record);
+    stream_channel(&app, &Channel::Job(name), &headers, &params).await
+}
+
+async fn stream_channel(
+    app: &Arc<App>,
+    channel: &Channel,
+    headers: &HeaderMap,
+    params: &Params,
+) -> ApiResult {
+    let resume = resume_of(headers, params)?;
+    let mut filter = filter_of(params);
+    // Channels have names of their own for events.
+    let form = Form::Flat(std::mem::take(&mut filter.types));
+    let (out, body) = one_at_a_time();
+    let mut stream = Stream::new(app.clone(), filter, out, reserve(app).await?);
+    stream.join(channel.scope(app).await?, form);
     Ok(start(stream, body, resume))
 }
 
-async fn open(
-    app: &Arc<App>,
-    channel: String,
-    filter: EventFilter,
-) -> Result<(Stream, mpsc::Receiver<Bytes>), ApiError> {
+/// Room for one more stream or socket of the caller.
+pub(super) async fn reserve(app: &App) -> Result<Open, ApiError> {
     let events = app.handle.events();
     if !events.are_kept() {
         return Err(ApiError::unsupported("This server keeps no events.")
@@ -83,10 +91,12 @@ async fn open(
     let look = app.handle.look(move |engine| engine.asker(named.as_ref()).configured);
     let configured = look.await?;
     let room = app.streams.open(tenant, configured);
-    let room = room.map_err(|reached| cap_reached::error(&reached))?;
-    // One frame under way at a time: who reads slowly falls behind in the ring, not in memory.
-    let (out, body) = mpsc::channel(1);
-    Ok((Stream::new(app.clone(), channel, filter, out, room), body))
+    room.map_err(|reached| cap_reached::error(&reached))
+}
+
+/// One frame under way at a time: who reads slowly falls behind in the ring, not in memory.
+fn one_at_a_time() -> (mpsc::Sender<Bytes>, mpsc::Receiver<Bytes>) {
+    mpsc::channel(1)
 }
 
 fn start(stream: Stream, body: mpsc::Receiver<Bytes>, resume: Resume) -> Response<Body> {

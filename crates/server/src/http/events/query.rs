@@ -7,7 +7,7 @@ use rota_model::JobId;
 use super::super::caller::caller;
 use super::super::error::ApiError;
 use super::super::params::Params;
-use crate::runtime::EventFilter;
+use crate::runtime::{EventFilter, TypeFilter};
 
 /// The name of no tenant.
 const NOBODY: &str = "";
@@ -32,7 +32,9 @@ pub(super) fn filter_of(params: &Params) -> EventFilter {
         None => asked,
     };
     EventFilter {
-        types: any(&TYPES),
+        types: TypeFilter(any(&TYPES)),
+        queue: None,
+        since: None,
         queues: any(&QUEUES),
         job_types: any(&JOB_TYPES),
         tenants,

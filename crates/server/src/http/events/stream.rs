@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use rota_engine::Event;
 use rota_model::{JobId, Millis};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::super::App;
 use super::super::listen::Cut;
+use super::channel::Scope;
+use super::form::Form;
 use super::frame;
-use super::json::show;
 use super::names::learn;
 use super::notice::{self, End, Gap};
 use super::query::Resume;
@@ -22,9 +24,10 @@ use crate::runtime::{EventFilter, Names, ReadError, ends_job, time_of};
 pub(super) struct Stream {
     app: Arc<App>,
     channel: String,
-    pub filter: EventFilter,
+    filter: EventFilter,
+    form: Form,
     /// How the job ended to which the stream belongs.
-    pub finale: Option<End>,
+    finale: Option<End>,
     /// The next event to look at, and when the one before it happened.
     from: u64,
     seen: Millis,
@@ -51,19 +54,15 @@ const PIECE: usize = 128 << 10;
 const FAREWELL: Duration = Duration::from_secs(2);
 
 impl Stream {
-    pub fn new(
-        app: Arc<App>,
-        channel: String,
-        filter: EventFilter,
-        out: mpsc::Sender<Bytes>,
-        room: Open,
-    ) -> Self {
+    /// A stream of all events that the filter admits, from now on.
+    pub fn new(app: Arc<App>, filter: EventFilter, out: mpsc::Sender<Bytes>, room: Open) -> Self {
         let events = app.handle.events();
         let (arrival, ending) = (events.listen(), events.ending());
         let place = events.place();
         Self {
-            channel,
+            channel: "all".to_owned(),
             filter,
+            form: Form::Envelope,
             finale: None,
             from: place.next,
             seen: place.last,
@@ -78,6 +77,12 @@ impl Stream {
             _room: room,
             app,
         }
+    }
+
+    /// Narrows the stream to a channel. It ends when the job of the channel has ended.
+    pub fn join(&mut self, scope: Scope, form: Form) {
+        (self.channel, self.form, self.finale) = (scope.name, form, scope.end);
+        (self.filter.queue, self.filter.job) = (scope.queue, scope.job);
     }
 
     pub async fn run(mut self, resume: Resume) {
@@ -158,7 +163,7 @@ impl Stream {
         (self.from, self.seen, self.told) = (look.from, end, look.from);
         frame::write_greeting(text, self.place());
         let gap = Gap { channel: &self.channel, id: self.place(), start, end, missed: None };
-        frame::write_event(text, &gap.show());
+        frame::write_event(text, &self.form.notice(gap.notice()));
     }
 
     /// Writes the next events, if there are any: `true` says that there may be more.
@@ -169,8 +174,8 @@ impl Stream {
         if look.from > self.from {
             self.skip_to(look.from, oldest.unwrap_or(self.seen), text);
         }
-        let wanted: Vec<_> =
-            chunk.from(self.from).filter(|(_, event)| self.filter.admits(event)).collect();
+        let wants = |event: &Event| self.filter.admits(event) && self.form.wants(event);
+        let wanted: Vec<_> = chunk.from(self.from).filter(|(_, event)| wants(event)).collect();
         let mut names = Names::default();
         if !wanted.is_empty() {
             let mut shared = chunk.names.lock().await;
@@ -179,8 +184,8 @@ impl Stream {
         }
         let begin = self.from;
         for (number, event) in wanted {
-            let id = self.app.handle.events().id_of(number, event.at);
-            frame::write_event(text, &show(id, event, &names));
+            let pieces = self.form.pieces(self.app.handle.events(), (number, event), &names);
+            pieces.iter().for_each(|piece| frame::write_event(text, piece));
             (self.from, self.seen) = (number + 1, event.at);
             self.told = self.from;
             if text.len() > PIECE {
@@ -205,9 +210,10 @@ impl Stream {
         let gap = Gap { channel: &self.channel, id, start: self.seen, end, missed: Some(missed) };
         if self.live {
             frame::write_dropped(text, missed);
-            frame::write_event(text, &notice::dropped(&gap, missed, oldest, self.now()));
+            let dropped = notice::dropped(&gap, missed, oldest, self.now());
+            frame::write_event(text, &self.form.notice(dropped));
         }
-        frame::write_event(text, &gap.show());
+        frame::write_event(text, &self.form.notice(gap.notice()));
         (self.from, self.seen, self.told) = (first, end, first);
     }
 
@@ -217,13 +223,14 @@ impl Stream {
             return true;
         }
         if let Some(finale) = &self.finale {
-            frame::write_event(text, &finale.show(self.place()));
+            frame::write_event(text, &self.form.notice(finale.notice(self.place())));
             return true;
         }
         let ended = *self.ending.borrow();
         if ended {
             let grace_ms = FAREWELL.as_millis() as u64;
-            frame::write_event(text, &notice::shutdown(self.place(), self.now(), grace_ms));
+            let shutdown = notice::shutdown(self.place(), self.now(), grace_ms);
+            frame::write_event(text, &self.form.notice(shutdown));
         }
         ended
     }

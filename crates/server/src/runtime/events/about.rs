@@ -1,7 +1,7 @@
 //! What an event is called and whom it concerns: the one place to put a new kind in.
 
 use rota_engine::{EventKind, JobRef};
-use rota_model::{Class, CronName, LimitKey, QueueName, WorkerId};
+use rota_model::{Class, CronName, LimitKey, QueueName, State, WorkerId};
 
 /// Everything but an event's data, read off its kind.
 pub struct About<'a> {
@@ -14,6 +14,16 @@ pub struct About<'a> {
     pub job_type: Option<&'a str>,
     pub queue: Option<&'a str>,
     pub tenant: Option<&'a str>,
+    /// How the state of the job changed.
+    pub change: Option<Change>,
+}
+
+/// A job's change of state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Change {
+    /// `None` for a new job.
+    pub from: Option<State>,
+    pub to: State,
 }
 
 #[derive(Clone, Copy)]
@@ -29,17 +39,33 @@ impl<'a> About<'a> {
     #[must_use]
     pub fn of(kind: &'a EventKind) -> Self {
         match kind {
-            EventKind::Enqueued { job } => Self::job("job.enqueued", job),
-            EventKind::Scheduled { job, .. } => Self::job("job.scheduled", job),
-            EventKind::Started { job, .. } => Self::job("job.started", job),
-            EventKind::Completed { job, .. } => Self::job("job.completed", job),
+            EventKind::Enqueued { job, from } => {
+                Self::job("job.enqueued", job).changed(*from, State::Available)
+            }
+            EventKind::Scheduled { job, from, .. } => {
+                Self::job("job.scheduled", job).changed(*from, State::Scheduled)
+            }
+            EventKind::Started { job, .. } => {
+                Self::job("job.started", job).changed(State::Available, State::Active)
+            }
+            EventKind::Completed { job, .. } => {
+                Self::job("job.completed", job).changed(State::Active, State::Completed)
+            }
             EventKind::Failed { job, .. } => Self::job("job.failed", job),
-            EventKind::Retrying { job, .. } => Self::job("job.retrying", job),
-            EventKind::Discarded { job, .. } => Self::job("job.discarded", job),
-            EventKind::Cancelled { job, .. } => Self::job("job.cancelled", job),
-            EventKind::Expired { job, .. } => Self::job("job.expired", job),
+            EventKind::Retrying { job, .. } => {
+                Self::job("job.retrying", job).changed(State::Active, State::Retryable)
+            }
+            EventKind::Discarded { job, from, .. } => {
+                Self::job("job.discarded", job).changed(*from, State::Discarded)
+            }
+            EventKind::Cancelled { job, before, .. } => {
+                Self::job("job.cancelled", job).changed(*before, State::Cancelled)
+            }
+            EventKind::Expired { job, from, .. } => {
+                Self::job("job.expired", job).changed(*from, State::Discarded)
+            }
             EventKind::Extended { job, .. } => Self::job("job.heartbeat", job),
-            EventKind::WorkerStarted { worker } => Self::worker("worker.started", worker),
+            EventKind::WorkerStarted { worker, .. } => Self::worker("worker.started", worker),
             EventKind::WorkerQuieted { worker, .. } => Self::worker("worker.quiet", worker),
             EventKind::WorkerBeat { worker, .. } => Self::worker("worker.heartbeat", worker),
             EventKind::WorkerStopped { worker, .. } => Self::worker("worker.stopped", worker),
@@ -107,6 +133,10 @@ impl<'a> About<'a> {
         }
     }
 
+    fn changed(self, from: impl Into<Option<State>>, to: State) -> Self {
+        Self { change: Some(Change { from: from.into(), to }), ..self }
+    }
+
     fn job(name: &'static str, job: &'a JobRef) -> Self {
         Self { job: Some(job), ..Self::class(name, "engine", Subject::Job, &job.class) }
     }
@@ -144,47 +174,13 @@ impl<'a> About<'a> {
     }
 
     fn plain(name: &'static str, component: &'static str, subject: Subject<'a>) -> Self {
-        Self { name, component, subject, job: None, job_type: None, queue: None, tenant: None }
+        let (job, job_type, queue, tenant, change) = (None, None, None, None, None);
+        Self { name, component, subject, job, job_type, queue, tenant, change }
     }
 }
 
 /// Whether a job has ended with this event.
 #[must_use]
 pub fn ends_job(kind: &EventKind) -> bool {
-    match kind {
-        EventKind::Completed { .. }
-        | EventKind::Discarded { .. }
-        | EventKind::Cancelled { .. }
-        | EventKind::Expired { .. } => true,
-        EventKind::Enqueued { .. }
-        | EventKind::Scheduled { .. }
-        | EventKind::Started { .. }
-        | EventKind::Failed { .. }
-        | EventKind::Retrying { .. }
-        | EventKind::Extended { .. }
-        | EventKind::WorkerStarted { .. }
-        | EventKind::WorkerQuieted { .. }
-        | EventKind::WorkerBeat { .. }
-        | EventKind::WorkerStopped { .. }
-        | EventKind::QueuePaused { .. }
-        | EventKind::QueueResumed { .. }
-        | EventKind::CronTriggered { .. }
-        | EventKind::CronSkipped { .. }
-        | EventKind::TenantCreated { .. }
-        | EventKind::TenantLimitExceeded { .. }
-        | EventKind::TenantThrottled { .. }
-        | EventKind::TenantNoisy { .. }
-        | EventKind::TenantThrottleReleased { .. }
-        | EventKind::LimitExceeded { .. }
-        | EventKind::LimitReleased { .. }
-        | EventKind::LimitDropped { .. }
-        | EventKind::LimitAdjusted { .. }
-        | EventKind::QueueStarved { .. }
-        | EventKind::PoolOverloaded { .. }
-        | EventKind::PoolRebalanced { .. }
-        | EventKind::QueueNearlyFull { .. }
-        | EventKind::QueueRejected { .. }
-        | EventKind::QueueDropped { .. }
-        | EventKind::QueueCleared { .. } => false,
-    }
+    About::of(kind).change.is_some_and(|change| change.to.is_terminal())
 }

@@ -1,18 +1,22 @@
 //! Which events somebody wants to see.
 
 use rota_engine::Event;
-use rota_model::Seq;
+use rota_model::{Millis, Seq};
 
 use super::About;
 
-/// An empty list means all. A type may end in `.*`.
+/// An empty list means all.
 #[derive(Debug, Default, Clone)]
 pub struct EventFilter {
-    pub types: Vec<String>,
+    pub types: TypeFilter,
+    /// The queue of a channel, besides which `queues` may name others.
+    pub queue: Option<String>,
     pub queues: Vec<String>,
     pub job_types: Vec<String>,
     pub tenants: Vec<String>,
     pub job: Option<Seq>,
+    /// Events from this moment on.
+    pub since: Option<Millis>,
 }
 
 impl EventFilter {
@@ -23,10 +27,29 @@ impl EventFilter {
             list.is_empty() || name.is_some_and(|name| list.iter().any(|wanted| wanted == name))
         };
         self.job.is_none_or(|seq| about.job.is_some_and(|job| job.seq == seq))
-            && (self.types.is_empty() || self.types.iter().any(|wanted| covers(wanted, about.name)))
+            && self.since.is_none_or(|since| event.at >= since)
+            && self.types.admits(about.name)
+            && self.queue.as_deref().is_none_or(|queue| about.queue == Some(queue))
             && one_of(&self.queues, about.queue)
             && one_of(&self.job_types, about.job_type)
             && one_of(&self.tenants, about.tenant)
+    }
+}
+
+/// Names of events, of which one may end in `.*`; an empty list means all.
+#[derive(Debug, Default, Clone)]
+pub struct TypeFilter(pub Vec<String>);
+
+impl TypeFilter {
+    #[must_use]
+    pub fn admits(&self, name: &str) -> bool {
+        self.0.is_empty() || self.names(name)
+    }
+
+    /// Whether the list names it, itself or by a wildcard.
+    #[must_use]
+    pub fn names(&self, name: &str) -> bool {
+        self.0.iter().any(|wanted| covers(wanted, name))
     }
 }
 

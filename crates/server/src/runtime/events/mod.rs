@@ -11,8 +11,8 @@ use rota_engine::Event;
 use rota_model::{JobId, Millis, Seq};
 use tokio::sync::watch;
 
-pub use about::{About, Subject, ends_job};
-pub use filter::EventFilter;
+pub use about::{About, Change, Subject, ends_job};
+pub use filter::{EventFilter, TypeFilter};
 use ring::Ring;
 pub use ring::{Chunk, Name, Names};
 
@@ -29,7 +29,8 @@ pub struct Events {
 pub struct EventPage {
     pub events: Vec<(JobId, Event)>,
     pub has_more: bool,
-    /// Events behind the cursor have left the ring, or were another process's.
+    /// Events behind the cursor, or without a cursor the first ones, have left the ring, or were
+    /// another process's.
     pub gap: bool,
     /// Where the next page goes on: the last event that was looked at, whether it was admitted or not.
     pub cursor: Option<JobId>,
@@ -51,7 +52,7 @@ pub struct Place {
 }
 
 /// An id: the time, then twelve and eighteen bits of the boot around the version's and the
-/// variant's, then the number.
+/// variant's, then the number, and a bit that is clear if more is said about the same event.
 const NUMBER_BITS: u32 = 44;
 const BOOT_LOW_BITS: u32 = 18;
 const BOOT_HIGH_BITS: u32 = 12;
@@ -107,10 +108,12 @@ impl Events {
     /// earlier process had, everything follows.
     #[must_use]
     pub fn after(&self, cursor: Option<JobId>, filter: &EventFilter, limit: usize) -> EventPage {
-        let known = cursor.and_then(|id| self.number_of(id));
-        let mut from = known.map_or(0, |number| number + 1);
+        let mut from = match cursor {
+            None => 1,
+            Some(id) => self.number_of(id).map_or(0, |number| number + 1),
+        };
         let first = self.look(from).from;
-        let gap = cursor.is_some() && first > from;
+        let gap = first > from;
         // Told once: what is read next follows on the gap.
         let cursor = if gap { Some(self.id_of(first - 1, self.place().last)) } else { cursor };
         let mut page = EventPage { events: Vec::new(), has_more: false, gap, cursor };
@@ -162,21 +165,63 @@ impl Events {
         found
     }
 
+    /// The newest events first, from the `skip`th on; and how many there are in all.
+    #[must_use]
+    pub fn newest(
+        &self,
+        filter: &EventFilter,
+        skip: usize,
+        limit: usize,
+    ) -> (Vec<(JobId, Event)>, usize) {
+        let (chunks, first) = {
+            let ring = self.lock();
+            (ring.chunks(), ring.first())
+        };
+        let (mut page, mut total) = (Vec::new(), 0);
+        for chunk in chunks.iter().rev() {
+            let events: Vec<_> = chunk.from(first).collect();
+            for (number, event) in events.into_iter().rev() {
+                if !filter.admits(event) {
+                    continue;
+                }
+                if total >= skip && page.len() < limit {
+                    page.push((self.id_of(number, event.at), event.clone()));
+                }
+                total += 1;
+            }
+        }
+        (page, total)
+    }
+
+    /// The id of an event.
     #[must_use]
     pub fn id_of(&self, number: u64, at: Millis) -> JobId {
+        self.id(number << 1 | 1, at)
+    }
+
+    /// The id of something that is said about an event before something else is.
+    #[must_use]
+    pub fn id_of_part(&self, number: u64, at: Millis) -> JobId {
+        self.id(number << 1, at)
+    }
+
+    fn id(&self, number: u64, at: Millis) -> JobId {
         let boot = u128::from(self.boot);
         let high = boot >> BOOT_LOW_BITS << BOOT_HIGH_SHIFT;
         let low = (boot & low_bits(BOOT_LOW_BITS)) << NUMBER_BITS;
         JobId::v7(at.0, high | low | u128::from(number) & low_bits(NUMBER_BITS))
     }
 
-    /// The number of an event that this process has had.
+    /// The number of an event that this process has had; if not all was said about that one, of the
+    /// event before it.
     #[must_use]
     pub fn number_of(&self, id: JobId) -> Option<u64> {
         let value = u128::from_be_bytes(id.to_bytes());
-        let number = (value & low_bits(NUMBER_BITS)) as u64;
-        let ours = self.id_of(number, time_of(id)) == id;
-        (ours && number < self.lock().next).then_some(number)
+        let low = (value & low_bits(NUMBER_BITS)) as u64;
+        let (number, is_part) = (low >> 1, low & 1 == 0);
+        let ours = self.id(low, time_of(id)) == id;
+        let known = ours && number < self.lock().next;
+        if known { number.checked_sub(u64::from(is_part)) } else { None }
     }
 
     fn lock(&self) -> MutexGuard<'_, Ring> {
@@ -231,10 +276,37 @@ mod tests {
         events.publish((0..100).map(paused).collect());
         let all = events.after(None, &EventFilter::default(), 100);
         assert_eq!(all.events.first().map(|(_, e)| e.at.0), Some(90));
+        assert!(all.gap, "the first 90 are gone");
         let filter = EventFilter { queues: vec!["q0".into()], ..EventFilter::default() };
         assert_eq!(events.after(None, &filter, 100).events.len(), 4);
-        let filter = EventFilter { types: vec!["job.enqueued".into()], ..EventFilter::default() };
+        let types = TypeFilter(vec!["job.enqueued".into()]);
+        let filter = EventFilter { types, ..EventFilter::default() };
         assert!(events.after(None, &filter, 100).events.is_empty());
+    }
+
+    #[test]
+    fn long_errors_push_out_events_before_their_number_does() {
+        let events = Events::new(1_000_000, 7, Millis::ZERO);
+        let queues = vec![QueueName::parse("q").unwrap(); 1_000];
+        let worker = rota_model::WorkerId::parse("w").unwrap();
+        let kind = EventKind::WorkerBeat { worker, active: 0, queues: queues.into() };
+        let beat = Event { at: Millis(1), kind };
+        (0..100).for_each(|_| events.publish(vec![beat.clone(); 100]));
+        let kept = events.after(None, &EventFilter::default(), usize::MAX);
+        assert!(kept.gap && kept.events.len() < 5_000, "{}", kept.events.len());
+        assert!(!kept.events.is_empty());
+    }
+
+    #[test]
+    fn the_newest_come_first_in_pages() {
+        let events = Events::new(1_000, 7, Millis::ZERO);
+        events.publish((0..600).map(paused).collect());
+        let filter = EventFilter { queues: vec!["q0".into()], ..EventFilter::default() };
+        let (page, total) = events.newest(&filter, 2, 2);
+        let times: Vec<i64> = page.iter().map(|(_, event)| event.at.0).collect();
+        assert_eq!((times, total), (vec![591, 588], 200));
+        let filter = EventFilter { since: Some(Millis(300)), ..filter };
+        assert_eq!(events.newest(&filter, 0, 2).1, 100);
     }
 
     #[test]
@@ -277,6 +349,9 @@ mod tests {
         assert_eq!(events.number_of(given), Some(1));
         assert_eq!(time_of(given), Millis(1));
         assert_eq!(events.number_of(events.id_of(2, Millis(1))), None);
+        // Who has seen only a part of an event goes on behind the event before it.
+        assert!(events.id_of_part(1, Millis(1)) < given);
+        assert_eq!(events.number_of(events.id_of_part(1, Millis(1))), Some(0));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use ahash::RandomState;
-use rota_engine::Event;
+use rota_engine::{Event, EventKind};
 use rota_model::{JobId, Millis, Seq};
 use tokio::sync::Mutex;
 
@@ -15,12 +15,17 @@ pub(super) struct Ring {
     /// When the last event happened; before the first, when the server started.
     pub last: Millis,
     capacity: usize,
+    /// The oldest event that was not pushed out by the size of later ones.
+    oldest: u64,
+    /// What the chunks hold beyond the events themselves.
+    bytes: usize,
 }
 
 /// Events that follow each other. Once a reader has it, it does not grow any more.
 pub struct Chunk {
     first: u64,
     events: Vec<Event>,
+    bytes: usize,
     /// Shared by all streams, so that each name is looked up once and not once for each of them.
     pub names: Mutex<Names>,
 }
@@ -28,17 +33,22 @@ pub struct Chunk {
 /// What events do not say about their jobs; `None` when it could not be found out.
 pub type Names = HashMap<Seq, Option<Name>, RandomState>;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Name {
     pub id: JobId,
     pub created: Option<Millis>,
+    /// The trace that the job belongs to.
+    pub trace: Option<Arc<str>>,
 }
 
 const CHUNK: usize = 256;
+/// The most bytes of errors, lists of queues and reasons that events hold: longer ones push out older
+/// events before there are as many as the ring has room for.
+const MAX_BYTES: usize = 64 << 20;
 
 impl Ring {
     pub fn new(capacity: usize, now: Millis) -> Self {
-        Self { chunks: VecDeque::new(), next: 1, last: now, capacity }
+        Self { chunks: VecDeque::new(), next: 1, last: now, capacity, oldest: 1, bytes: 0 }
     }
 
     pub fn push(&mut self, events: Vec<Event>) {
@@ -48,18 +58,25 @@ impl Ring {
             let next = self.next;
             let chunk = self.open(next, rest.len());
             let room = CHUNK - chunk.events.len();
-            chunk.events.extend(rest.by_ref().take(room));
-            self.next = chunk.end();
+            let before = chunk.bytes;
+            for event in rest.by_ref().take(room) {
+                chunk.bytes += bytes_beyond(&event.kind);
+                chunk.events.push(event);
+            }
+            let (end, added) = (chunk.end(), chunk.bytes - before);
+            (self.next, self.bytes) = (end, self.bytes + added);
         }
-        let first = self.first();
-        while self.chunks.front().is_some_and(|chunk| chunk.end() <= first) {
-            self.chunks.pop_front();
+        let too_old = |ring: &Self, chunk: &Chunk| chunk.end() <= ring.first();
+        let too_large = |ring: &Self| ring.bytes > MAX_BYTES && ring.chunks.len() > 1;
+        while self.chunks.front().is_some_and(|chunk| too_old(self, chunk) || too_large(self)) {
+            let Some(chunk) = self.chunks.pop_front() else { break };
+            (self.oldest, self.bytes) = (chunk.end(), self.bytes - chunk.bytes);
         }
     }
 
     /// The number of the oldest event that can be read.
     pub fn first(&self) -> u64 {
-        self.next.saturating_sub(self.capacity as u64).max(1)
+        self.next.saturating_sub(self.capacity as u64).max(self.oldest)
     }
 
     /// The chunk with this event, which must not have left the ring.
@@ -77,7 +94,7 @@ impl Ring {
         let last = self.chunks.back_mut().and_then(Arc::get_mut);
         if last.is_none_or(|chunk| chunk.events.len() >= CHUNK) {
             let events = Vec::with_capacity(expected.min(CHUNK));
-            let chunk = Chunk { first, events, names: Mutex::default() };
+            let chunk = Chunk { first, events, bytes: 0, names: Mutex::default() };
             self.chunks.push_back(Arc::new(chunk));
         }
         let last = self.chunks.back_mut().and_then(Arc::get_mut);
@@ -96,5 +113,20 @@ impl Chunk {
     #[must_use]
     pub fn end(&self) -> u64 {
         self.first + self.events.len() as u64
+    }
+}
+
+/// What an event holds beyond its own size, roughly. What it shares with jobs or workers that are still
+/// there counts too.
+fn bytes_beyond(kind: &EventKind) -> usize {
+    match kind {
+        EventKind::Failed { error, .. }
+        | EventKind::Retrying { error, .. }
+        | EventKind::Discarded { error, .. } => error.len(),
+        EventKind::WorkerStarted { queues, .. } | EventKind::WorkerBeat { queues, .. } => {
+            queues.iter().map(|queue| queue.len() + size_of_val(queue)).sum()
+        }
+        EventKind::LimitAdjusted { reason, .. } => reason.len(),
+        _ => 0,
     }
 }
