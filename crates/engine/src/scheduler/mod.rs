@@ -13,6 +13,7 @@
 mod account;
 mod admin;
 mod bookings;
+mod chances;
 mod common_parts;
 mod deferring;
 mod entitlement;

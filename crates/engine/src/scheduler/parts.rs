@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rota_model::Starvation;
 
+use super::chances::Chances;
 use super::notice::Notice;
 use crate::queue::QueueIx;
 
@@ -14,6 +15,8 @@ const ONE: i64 = 1_000_000;
 /// The most that a queue can be owed. Without a bound, a queue that no fetch has named for long would
 /// shut out the others for as long when one does.
 const MOST_OWED: i64 = 1_000 * ONE;
+/// A queue that few fetches can serve goes first at most half a dispatch early.
+const MOST_HEAD_START: i64 = ONE / 2;
 
 /// The dispatches of a pool, or of sets that share queues, and what each queue got of them.
 ///
@@ -34,6 +37,8 @@ pub(super) struct Parts {
     by_since: BTreeSet<(u64, QueueIx)>,
     /// Queues that woke since the last decision.
     woken: Vec<QueueIx>,
+    /// How often each queue could have been served.
+    pub(super) chances: Chances,
 }
 
 /// What one queue is owed.
@@ -47,6 +52,8 @@ struct Claim {
     paid: i64,
     /// What the queue is owed as soon as it has something to serve.
     in_advance: i64,
+    /// Added to what the queue is owed when queues are compared, because few fetches can serve it.
+    head_start: i64,
     /// When the queue was last served, or first passed over, in monotonic milliseconds.
     since: Option<u64>,
     /// `QueueStarved` was reported.
@@ -63,6 +70,7 @@ impl Parts {
             ready: 0,
             by_since: BTreeSet::new(),
             woken: Vec::new(),
+            chances: Chances::default(),
         }
     }
 
@@ -75,18 +83,21 @@ impl Parts {
             if claim.ready {
                 (claim.ready, claim.in_advance) = (false, self.owed(*queue));
             }
+            claim.head_start = 0;
             (*queue, claim)
         };
         self.claims = queues.iter().map(claim).collect();
         self.ready = 0;
         self.woken.clear();
         self.by_since.clear();
+        self.chances = Chances::default();
     }
 
     /// A queue is gone for good.
     pub fn remove(&mut self, queue: QueueIx) {
         self.put_to_sleep(queue);
         self.claims.remove(&queue);
+        self.chances.forget(queue);
     }
 
     /// One more rotation has this queue. Returns whether it is the first.
@@ -116,6 +127,7 @@ impl Parts {
         self.ready += others.ready;
         self.by_since.extend(others.by_since);
         self.woken.extend(others.woken);
+        self.chances.absorb(others.chances);
         others.claims.into_keys().collect()
     }
 
@@ -125,6 +137,15 @@ impl Parts {
 
     pub fn len(&self) -> usize {
         self.claims.len()
+    }
+
+    /// Number of queues of all rotations together.
+    pub fn memberships(&self) -> i64 {
+        self.claims.values().map(|claim| i64::from(claim.rotations.max(1))).sum()
+    }
+
+    pub fn queues(&self) -> impl Iterator<Item = QueueIx> {
+        self.claims.keys().copied()
     }
 
     /// Whether queues that are owed a dispatch, or were passed over for too long, go first.
@@ -203,6 +224,24 @@ impl Parts {
         }
     }
 
+    /// Gives queues that few fetches can serve a head start. Such a queue has to be served early,
+    /// because a later chance may go to another queue that is owed a dispatch. It gets what it will be
+    /// due until its next chance, in proportion to how much of the dispatches is guaranteed, but not
+    /// more than half a dispatch. `asked` returns how many dispatches each queue could have had from
+    /// fetches for whole rotations. Returns whether any head start has changed.
+    pub fn set_head_starts(&mut self, asked: impl Fn(QueueIx) -> i64) -> bool {
+        let (ratio, among) = (self.ratio(), self.among.unwrap_or(self.ready) as i64);
+        let guaranteed = (ratio * among).min(ONE);
+        let mut changed = false;
+        for (&queue, claim) in &mut self.claims {
+            let (chances, missed) = self.chances.of(queue, asked(queue));
+            let head_start = ratio * missed / chances.max(1) * guaranteed / ONE;
+            let head_start = head_start.min(MOST_HEAD_START);
+            changed |= std::mem::replace(&mut claim.head_start, head_start) != head_start;
+        }
+        changed
+    }
+
     /// The part of each dispatch that a queue is guaranteed, in millionths.
     fn ratio(&self) -> i64 {
         i64::from(self.rule.ratio_among(self.among.unwrap_or(self.ready)))
@@ -210,19 +249,24 @@ impl Parts {
 
     /// What a queue is owed, in millionths of a dispatch.
     pub fn owed(&self, queue: QueueIx) -> i64 {
-        (self.due - self.paid(queue)).clamp(0, MOST_OWED)
+        let paid = self.ready_claim(queue).map_or(self.due, |claim| claim.paid);
+        (self.due - paid).clamp(0, MOST_OWED)
     }
 
-    /// A key that puts the queue that is owed most first. It never decreases.
-    pub fn paid(&self, queue: QueueIx) -> i64 {
-        let claim = self.claims.get(&queue).filter(|claim| claim.ready);
-        claim.map_or(self.due, |claim| claim.paid)
+    /// A key that puts the queue first that is owed most, including its head start. It decreases only
+    /// by `set_head_starts`.
+    pub fn key(&self, queue: QueueIx) -> i64 {
+        self.ready_claim(queue).map_or(self.due, |claim| claim.paid - claim.head_start)
+    }
+
+    fn ready_claim(&self, queue: QueueIx) -> Option<&Claim> {
+        self.claims.get(&queue).filter(|claim| claim.ready)
     }
 
     /// Whether a queue with this key would be owed a whole dispatch if another queue got the next one.
-    pub fn is_owed(&self, paid: i64) -> bool {
+    pub fn is_owed(&self, key: i64) -> bool {
         let ratio = self.ratio();
-        self.rule.enabled && ratio > 0 && self.due - paid + ratio >= ONE
+        self.rule.enabled && ratio > 0 && self.due - key + ratio >= ONE
     }
 
     /// Since when a queue has not been served, in monotonic milliseconds. It never decreases.

@@ -30,6 +30,8 @@ pub(super) struct Rotation {
     slots: Vec<Slot>,
     /// Number of jobs dispatched.
     served: u64,
+    /// Recent dispatches to fetches that could have had any of the queues.
+    pub asked: i64,
     /// Queues that are awake: by strategy, by what they are owed, and by when they were last served.
     /// The last number is the queue's position.
     by_turn: BTreeSet<(u128, u64, u32)>,
@@ -73,6 +75,7 @@ impl Rotation {
             round: Tag::default(),
             slots: Vec::new(),
             served: 0,
+            asked: 0,
             by_turn: BTreeSet::new(),
             by_owed: LateOrder::default(),
             by_since: LateOrder::default(),
@@ -111,6 +114,7 @@ impl Rotation {
             .collect();
         self.queues = queues.iter().map(|(queue, _)| *queue).collect();
         self.positions = self.queues.iter().copied().zip(0..).collect();
+        self.asked = 0;
         self.changed.clear();
         self.by_turn.clear();
         self.by_owed.clear();
@@ -166,7 +170,7 @@ impl Rotation {
 
     fn claim(&mut self, position: u32, parts: &Parts) {
         let queue = self.queues[position as usize];
-        self.by_owed.insert(position, parts.paid(queue));
+        self.by_owed.insert(position, parts.key(queue));
         self.by_since.insert(position, parts.since(queue, 0));
     }
 
@@ -212,7 +216,7 @@ impl Rotation {
     pub fn first(&mut self, parts: &Parts, mono: u64) -> Option<(QueueIx, bool)> {
         let queue = |position: u32| self.queues[position as usize];
         let owed =
-            self.by_owed.first(|paid| parts.is_owed(paid), |position| parts.paid(queue(position)));
+            self.by_owed.first(|key| parts.is_owed(key), |position| parts.key(queue(position)));
         let claim = owed.or_else(|| {
             let starved = |since| parts.is_starved(since, mono);
             self.by_since.first(starved, |position| parts.since(queue(position), mono))
@@ -228,10 +232,10 @@ impl Rotation {
     pub fn rank(&self, queue: QueueIx, named: usize, parts: &Parts, mono: u64) -> QueueRank {
         let none = QueueRank(i64::MAX, u64::MAX, (u128::MAX, 0), named);
         let Some(position) = self.position(queue) else { return none };
-        let claims = self.slots[position as usize].awake && parts.is_owed(parts.paid(queue));
+        let claims = self.slots[position as usize].awake && parts.is_owed(parts.key(queue));
         let since = Some(parts.since(queue, mono)).filter(|since| parts.is_starved(*since, mono));
         let turn = self.turn_key(position);
-        let owed = if claims { parts.paid(queue) } else { i64::MAX };
+        let owed = if claims { parts.key(queue) } else { i64::MAX };
         QueueRank(owed, since.unwrap_or(u64::MAX), turn, named)
     }
 

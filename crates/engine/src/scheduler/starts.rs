@@ -107,8 +107,9 @@ impl Scheduler {
                 let parts = self.queue(queue).parts;
                 parts.into_iter().for_each(|ix| self.rotations.served_alone(ix, queue, mono));
             }
-            None => {}
+            None => return,
         }
+        self.count_chances(request, queue);
     }
 
     /// A job started by an offer: its turn is back in line, and so are the turns that have yielded.

@@ -100,7 +100,7 @@ fn an_owed_queue_gets_every_fetch_that_names_it_until_nothing_is_owed() {
         assert_eq!(next(&mut world, &["c", "b"]), "c");
     }
     let later: Vec<String> = (0..20).map(|_| next(&mut world, &["a", "b"])).collect();
-    assert!(count(&later, "b") <= 3, "{later:?}");
+    assert!(count(&later, "b") <= 4, "{later:?}");
 }
 
 #[test]

@@ -129,6 +129,16 @@ impl Stand {
         queues: &[QueueIx],
         change: impl FnOnce(&mut RotationRules),
     ) -> FetchRequest {
+        let key = RotationKey::Pool(PoolName::parse("p").unwrap(), None);
+        self.ask_as(key, queues, change)
+    }
+
+    fn ask_as(
+        &mut self,
+        key: RotationKey,
+        queues: &[QueueIx],
+        change: impl FnOnce(&mut RotationRules),
+    ) -> FetchRequest {
         let one = RequestedQueues::Some(queues.to_vec());
         let mut ask = FetchRequest {
             queues: one,
@@ -148,12 +158,26 @@ impl Stand {
                 for_tenant: false,
             };
             change(&mut rules);
-            let key = RotationKey::Pool(PoolName::parse("p").unwrap(), None);
             let (rotation, account) = self.scheduler.put_rotation(key, 1, &rules, |_| None);
             (ask.queues, ask.rotation, ask.account) =
                 (RequestedQueues::All, Some(rotation), account);
         }
         ask
+    }
+
+    /// A fetch of the same pool for some of its queues.
+    pub fn ask_some(pool: &FetchRequest, queues: &[QueueIx]) -> FetchRequest {
+        FetchRequest { queues: RequestedQueues::Some(queues.to_vec()), ..pool.clone() }
+    }
+
+    /// A fetch without a pool for these queues, as a set of its own.
+    pub fn ask_set(
+        &mut self,
+        hash: u32,
+        queues: &[QueueIx],
+        change: impl FnOnce(&mut RotationRules),
+    ) -> FetchRequest {
+        self.ask_as(RotationKey::Set(u64::from(hash)), queues, change)
     }
 
     /// The next job starts.

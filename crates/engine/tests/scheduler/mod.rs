@@ -1,5 +1,6 @@
 //! The scheduler by itself: no engine, no store, and time is what the test says.
 
+mod guarantees;
 mod harness;
 mod keys;
 mod limits;

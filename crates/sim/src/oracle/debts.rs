@@ -13,6 +13,8 @@ use super::world::World;
 
 /// A dispatch, in millionths.
 const ONE: u64 = 1_000_000;
+/// What a queue that few fetches name may be served early.
+const HEAD_START: u64 = ONE / 2;
 
 #[derive(Clone, Default)]
 pub struct Debts {
@@ -20,6 +22,9 @@ pub struct Debts {
     all: BTreeMap<(Option<PoolName>, QueueName), Debt>,
     /// Queues that fetches without a pool have tied together, each in one of these.
     ties: Vec<BTreeSet<QueueName>>,
+    /// Pools, and `None` for fetches without one, of whose queues some fetch named only a part. Only
+    /// there do fetches differ in which queues they can serve.
+    partial: BTreeSet<Option<PoolName>>,
 }
 
 #[derive(Clone, Copy)]
@@ -69,7 +74,8 @@ impl Debts {
 
 impl World {
     /// A fetch that names a queue which is owed a dispatch gets that queue, or one that is owed as
-    /// much. Dispatches count for all queues of the pool; without pools, for all queues that fetches
+    /// much. Where some fetches name only some of the queues, one that is owed up to half a dispatch
+    /// less may come first, because fewer fetches name it. Dispatches count for all queues of the pool; without pools, for all queues that fetches
     /// have tied together.
     pub(super) fn check_debts(&mut self, class: &Class, fetch: &Fetch) -> Check {
         if fetch.tenant.is_some() {
@@ -91,6 +97,11 @@ impl World {
                 (self.debts.tied_to(&class.queue), least, u64::from(rule.ratio_among(1)))
             }
         };
+        let named: BTreeSet<&QueueName> = asked.iter().collect();
+        if !counted.iter().all(|queue| named.contains(queue)) {
+            self.debts.partial.insert(pool.clone());
+        }
+        let head_start = if self.debts.partial.contains(&pool) { HEAD_START } else { 0 };
         let closed: Vec<_> =
             self.queues.keys().filter(|queue| !self.has_certainly_a_job(queue)).cloned().collect();
         closed.iter().for_each(|queue| self.debts.idle(queue));
@@ -103,7 +114,8 @@ impl World {
             if least == 0 || owed + least < ONE {
                 continue;
             }
-            let in_turn = got.most >= owed && got.most + most >= ONE;
+            let early = got.most + head_start;
+            let in_turn = early >= owed && early + most >= ONE;
             ensure(in_turn, Rule::Starved, || {
                 let (other, most) = (&class.queue, got.most);
                 format!(
