@@ -22,9 +22,9 @@ pub struct Debts {
     all: BTreeMap<(Option<PoolName>, QueueName), Debt>,
     /// Queues that fetches without a pool have tied together, each in one of these.
     ties: Vec<BTreeSet<QueueName>>,
-    /// Pools, and `None` for fetches without one, of whose queues some fetch named only a part. Only
-    /// there do fetches differ in which queues they can serve.
-    partial: BTreeSet<Option<PoolName>>,
+    /// Pools of whose queues some fetch named only a part. In others, all fetches can serve the same
+    /// queues.
+    partial: BTreeSet<PoolName>,
 }
 
 #[derive(Clone, Copy)]
@@ -97,11 +97,14 @@ impl World {
                 (self.debts.tied_to(&class.queue), least, u64::from(rule.ratio_among(1)))
             }
         };
+        let partial = &mut self.debts.partial;
         let named: BTreeSet<&QueueName> = asked.iter().collect();
-        if !counted.iter().all(|queue| named.contains(queue)) {
-            self.debts.partial.insert(pool.clone());
+        if let Some(pool) = pool.as_ref().filter(|_| counted.iter().any(|q| !named.contains(q))) {
+            partial.insert(pool.clone());
         }
-        let head_start = if self.debts.partial.contains(&pool) { HEAD_START } else { 0 };
+        // Without a pool, sets from before a restart may tie queues that no fetch has named yet.
+        let differ = pool.as_ref().is_none_or(|pool| partial.contains(pool));
+        let head_start = if differ { HEAD_START } else { 0 };
         let closed: Vec<_> =
             self.queues.keys().filter(|queue| !self.has_certainly_a_job(queue)).cloned().collect();
         closed.iter().for_each(|queue| self.debts.idle(queue));
