@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::shorthand::{NOBODY, job_on};
+use crate::support::wire::{Wire, request};
 use crate::support::{JSON, Reply, Server};
 
 const MEDIA_TYPE: &str = "application/openjobspec+json";
@@ -59,17 +60,46 @@ fn other_media_types_are_refused() {
 }
 
 #[test]
-fn a_version_that_is_not_spoken_is_refused() {
+fn version_1_0_and_its_pre_releases_are_accepted_and_others_refused() {
     let server = Server::start();
-    for version in ["1.0", "1", "1.0.0"] {
+    for version in ["1.0", "1", "1.0.0", "1.0.0-rc.1", "1.0.0-rc.7"] {
         enqueue_as(&server, &[JSON, ("OJS-Version", version)]).expect(201);
     }
-    for version in ["2.0", "0.1", "latest"] {
+    for version in ["2.0", "0.1", "latest", "1.1.0-rc.1"] {
         let reply = enqueue_as(&server, &[JSON, ("OJS-Version", version)]);
         assert_eq!(reply.header("ojs-version"), Some("1.0"));
         reply.expect_error(422, "unsupported");
     }
-    assert_eq!(server.fetch("q", 9).len(), 3);
+    assert_eq!(server.fetch("q", 9).len(), 5);
+    for path in ["/ojs/manifest", "/ojs/v1/health", "/health", "/ready"] {
+        server.send("GET", path, &[("OJS-Version", "9.9")], None).expect(200);
+    }
+}
+
+#[test]
+fn a_refused_request_keeps_its_connection_or_says_that_it_ends() {
+    let server = Server::start();
+    let mut wire = Wire::open(server.address()).unwrap();
+    let body = br#"{"type": "a.b", "args": []}"#;
+    for header in ["OJS-Version: 2.0", "X-OJS-Tenant: not a tenant"] {
+        wire.write(&request("POST", "/ojs/v1/jobs", &[header], body)).unwrap();
+        let refused = wire.answer().unwrap();
+        assert!([400, 422].contains(&refused.status), "{refused:?}");
+        assert_eq!(refused.header("connection"), None);
+        assert_eq!(wire.get("/health").unwrap().status, 200, "after {header}");
+    }
+    // The body is never sent, so the connection cannot be used again.
+    for head in [
+        "POST /ojs/v1/jobs HTTP/1.1\r\nHost: r\r\nOJS-Version: 2.0\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n",
+        "POST /nowhere HTTP/1.1\r\nHost: r\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n",
+        "POST /ojs/v1/jobs HTTP/1.1\r\nHost: r\r\nContent-Length: 999999999\r\n\r\n",
+    ] {
+        let mut wire = Wire::open(server.address()).unwrap();
+        wire.write(head.as_bytes()).unwrap();
+        let refused = wire.answer().unwrap();
+        assert!(refused.status >= 400, "{refused:?}");
+        assert_eq!(refused.header("connection"), Some("close"), "{head}");
+    }
 }
 
 #[test]

@@ -46,6 +46,7 @@ mod retention;
 mod retry_delays;
 mod retry_outcomes;
 mod scheduling;
+mod sdk;
 mod settle_lists;
 mod unsupported_features;
 mod visibility;

@@ -1,9 +1,10 @@
 //! Features that are known and not served: refused, never ignored.
 
+use rota_server::http::{UNSERVED, Unserved};
 use serde_json::json;
 
 use crate::shorthand::job_with;
-use crate::support::Server;
+use crate::support::{JSON, Server};
 
 #[test]
 fn unserved_options_are_refused() {
@@ -30,12 +31,25 @@ fn a_version_of_the_specification_that_is_not_spoken_is_refused() {
 }
 
 #[test]
-fn whole_groups_of_endpoints_are_refused() {
+fn endpoints_that_are_known_and_not_served_are_refused_by_name() {
     let server = Server::start();
-    for path in ["/workflows", "/workflows/x/y", "/schemas", "/schemas/a", "/webhooks"] {
-        server.post(&format!("/ojs/v1{path}"), json!({})).expect_error(422, "unsupported");
-        server.get(&format!("/ojs/v1{path}")).expect_error(422, "unsupported");
+    for Unserved { method, path, feature, instead } in UNSERVED {
+        let path = path.replace(['{', '}'], "").replace('*', "some/where");
+        let methods =
+            if *method == "*" { &["GET", "POST", "PUT", "DELETE"][..] } else { &[*method] };
+        for method in methods {
+            let body = (*method != "GET").then_some(&b"{}"[..]);
+            let reply = server.send(method, &path, &[JSON], body);
+            let shown = format!("{method} {path}: {}", reply.text);
+            assert_eq!(reply.status, 422, "{shown}");
+            let error = reply.expect_error(422, "unsupported");
+            assert_eq!(error["details"]["feature"], *feature, "{shown}");
+            assert!(error["message"].as_str().unwrap().contains(feature), "{shown}");
+            assert!(instead.is_none_or(|instead| error["hint"] == instead), "{shown}");
+        }
     }
+    server.get("/ojs/v1/jobs/bulk/cancel").expect_error(404, "not_found");
+    server.post("/ojs/v1/health", json!({})).expect_error(405, "invalid_request");
 }
 
 #[test]

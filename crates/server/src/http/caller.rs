@@ -9,7 +9,8 @@ use super::error::ApiError;
 use crate::runtime::{Answer, Ask};
 use rota_settings::Isolation;
 
-const HEADERS: [&str; 2] = ["x-ojs-tenant", "x-ojs-tenant-id"];
+/// Documents of the specification and clients use different names for the same header.
+const HEADERS: [&str; 3] = ["x-ojs-tenant", "x-ojs-tenant-id", "x-tenant-id"];
 
 tokio::task_local! {
     /// Task-local rather than an argument: a handler that forgot to pass the argument on would expose

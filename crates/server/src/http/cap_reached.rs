@@ -5,6 +5,10 @@ use rota_engine::{CapReached, Capped};
 
 use super::error::ApiError;
 
+/// Seconds for Retry-After where nobody knows when there is room. Clients sleep for as long as they are told,
+/// before they report the error.
+const SOON: u64 = 5;
+
 /// How a cap is described in messages.
 struct CapText {
     /// What is capped, in the plural.
@@ -27,25 +31,25 @@ fn text_of(capped: Capped) -> CapText {
             Some(60),
         ),
         Capped::Queues => {
-            ("queues", "queues", "Delete one with DELETE /ojs/v1/admin/queues/{name}", Some(60))
+            ("queues", "queues", "Delete one with DELETE /ojs/v1/admin/queues/{name}", Some(SOON))
         }
         Capped::Classes => (
             "classes (queue, type, priority and policy) of unfinished jobs",
             "classes",
             "Finish or delete jobs, or use fewer types and policies",
-            Some(60),
+            Some(seconds_to_next_minute()),
         ),
         Capped::KeptClasses => (
             "classes (queue, type, priority and policy) of jobs, finished ones included",
             "classes",
             "Delete finished jobs, or keep them for less time",
-            Some(60),
+            Some(SOON),
         ),
         Capped::RateKeys => (
             "rate limits on unfinished jobs",
             "rate_keys",
             "Use fewer keys, or let jobs finish",
-            Some(60),
+            Some(SOON),
         ),
         Capped::RateLimits => (
             "rate limits with a declaration, an override or a pause",
@@ -58,7 +62,7 @@ fn text_of(capped: Capped) -> CapText {
             "workers",
             "workers",
             "Deregister one, or wait until silent ones are forgotten (workers.forget_after)",
-            Some(60),
+            Some(SOON),
         ),
         Capped::Schedules => ("cron jobs", "crons", "Delete one", None),
         Capped::ScheduleRuns => {
@@ -68,15 +72,15 @@ fn text_of(capped: Capped) -> CapText {
             "waiting fetches",
             "waiting_fetches",
             "Fetch for several queues or jobs at once, leave 'wait_ms' out, or close a fetch",
-            Some(5),
+            Some(SOON),
         ),
         Capped::WaitingEnqueues => (
             "waiting enqueue requests",
             "waiting_enqueues",
             "Wait for earlier requests to be answered, or close one",
-            Some(5),
+            Some(SOON),
         ),
-        Capped::EventStreams => ("event streams", "event_streams", "Close one", Some(5)),
+        Capped::EventStreams => ("event streams", "event_streams", "Close one", Some(SOON)),
     };
     CapText { things, setting, remedy, retry_after }
 }
@@ -156,4 +160,10 @@ fn total_cap_error(reached: &CapReached, cap_text: &CapText) -> ApiError {
         .hint(format!("{remedy}; an operator can raise limits.{setting}."))
         .detail("limit", *total)
         .detail("current", *all)
+}
+
+/// Classes of finished jobs stop counting at the next full minute.
+fn seconds_to_next_minute() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    60 - now.map_or(0, |since| since.as_secs() % 60)
 }

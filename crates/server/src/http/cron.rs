@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use rota_engine::{Command, CronSpec, CronView, Engine, Overlap, Refusal, Reply};
 use rota_model::cron::{CronError, Expression, Schedule, Zone};
@@ -17,7 +17,7 @@ use super::caller::caller;
 use super::error::{ApiError, ApiResult};
 use super::name_pages::NameWindow;
 use super::params::{Params, PathName};
-use super::{App, Shared, reply};
+use super::{App, Shared, reply, spec_version};
 use crate::runtime::Answer;
 
 /// Members of a registration that describe the schedule; all others describe the job.
@@ -46,13 +46,16 @@ const SHOWN_OF_JOB: &[&str] = &["type", "args", "options", "meta"];
 const SINGLE_JOB_OPTIONS: &[&str] =
     &["id", "scheduled_at", "delay_until", "expires_at", "pending", "metadata"];
 
-pub(super) async fn register(State(app): Shared, body: Json) -> ApiResult {
+pub(super) async fn register(State(app): Shared, headers: HeaderMap, body: Json) -> ApiResult {
     let members = body.members()?;
     let spec = parse(&app, &members)?;
     match app.handle.command(Command::PutCron(Box::new(spec))).await? {
         Reply::Cron { cron, created } => {
             let status = if created { StatusCode::CREATED } else { StatusCode::OK };
-            Ok(reply::json(status, &Wrapped::new(&cron)))
+            Ok(match spec_version::is_named(&headers) {
+                true => reply::json(status, &Flat::new(&cron)),
+                false => reply::json(status, &Wrapped::new(&cron)),
+            })
         }
         reply => Err(Answer::Reply(reply).into()),
     }
@@ -268,6 +271,21 @@ struct Wrapped<'a> {
 impl<'a> Wrapped<'a> {
     fn new(cron: &'a CronView) -> Self {
         Self { cron: Shown::new(cron), cron_job: Shown::new(cron), deleted: None, name: None }
+    }
+}
+
+/// The answer to a client that names the version of the specification, as the SDKs do: some read the
+/// schedule in `cron_job`, and others at the top level, where `cron` is its expression.
+#[derive(Serialize)]
+struct Flat<'a> {
+    #[serde(flatten)]
+    cron: Shown<'a>,
+    cron_job: Shown<'a>,
+}
+
+impl<'a> Flat<'a> {
+    fn new(cron: &'a CronView) -> Self {
+        Self { cron: Shown::new(cron), cron_job: Shown::new(cron) }
     }
 }
 

@@ -76,6 +76,28 @@ pub(super) fn write_accepted(out: &mut Vec<u8>, job: &Accepted) {
     out.push(b'}');
 }
 
+/// Members that an answer has beside those of its job. A job's own unknown members of these names are
+/// only in `job`.
+const BESIDE_JOB: [&str; 2] = ["job", "quota_exceeded"];
+
+/// Starts an answer with one job: the job's members, and the whole job as `job`. The caller writes the
+/// closing brace. Clients read one or the other.
+pub(super) fn write_flat_and_wrapped(out: &mut Vec<u8>, write_job: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    write_job(out);
+    let job = out.split_off(start);
+    let members = &job[1..job.len() - 1];
+    out.push(b'{');
+    let text = String::from_utf8_lossy(members);
+    let may_clash = BESIDE_JOB.iter().any(|name| text.contains(&format!("\"{name}\"")));
+    match may_clash {
+        true => out.extend_from_slice(&without(members, &BESIDE_JOB)),
+        false => out.extend_from_slice(members),
+    }
+    out.extend_from_slice(b",\"job\":");
+    out.extend_from_slice(&job);
+}
+
 /// Writes a job for the worker that has claimed it. `record` is given if the job has run before.
 pub(super) fn write_delivery(
     out: &mut Vec<u8>,
@@ -89,7 +111,7 @@ pub(super) fn write_delivery(
         _ => body.created,
     };
     let json = match claimed.reservation_cut {
-        true => Cow::Owned(without_reservation(&body.json)),
+        true => Cow::Owned(without(&body.json, &["visibility_timeout", "visibility_timeout_ms"])),
         false => Cow::Borrowed(&body.json[..]),
     };
     let mut members = Members::of_job(out, body.id, &json);
@@ -113,13 +135,13 @@ pub(super) fn write_delivery(
     out.push(b'}');
 }
 
-/// A job's members, except for the reservation that it asks for.
-fn without_reservation(members: &[u8]) -> Vec<u8> {
+/// A job's members, except for these.
+fn without(members: &[u8], excluded: &[&str]) -> Vec<u8> {
     let object = format!("{{{}}}", String::from_utf8_lossy(members));
     let Ok(all) = rota_model::json::members(&object, "The job") else { return members.to_vec() };
     let mut out = Vec::with_capacity(members.len());
     for (key, value) in all {
-        if !["visibility_timeout", "visibility_timeout_ms"].contains(&&*key) {
+        if !excluded.contains(&&*key) {
             if !out.is_empty() {
                 out.push(b',');
             }

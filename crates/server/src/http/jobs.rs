@@ -50,11 +50,8 @@ pub(super) async fn enqueue_batch(State(app): Shared, headers: HeaderMap, body: 
 pub(super) async fn info(State(app): Shared, name: PathName) -> ApiResult {
     let record = app.record(name.job()?).await?;
     let record = record.ok_or_else(|| ApiError::not_found("job", name.as_str()))?;
-    let mut out = Vec::with_capacity(record.body.json.len() + 512);
-    out.extend_from_slice(b"{\"id\":\"");
-    record.body.id.write(&mut out);
-    out.extend_from_slice(b"\",\"job\":");
-    job_json::write_record(&mut out, &record);
+    let mut out = Vec::with_capacity(2 * record.body.json.len() + 1024);
+    job_json::write_flat_and_wrapped(&mut out, |out| job_json::write_record(out, &record));
     out.push(b'}');
     Ok(reply::raw(StatusCode::OK, out))
 }
@@ -88,28 +85,29 @@ pub(super) async fn change_one(
 
 /// The answer with a changed job, its previous state, and the time of the change as member `when`.
 pub(super) async fn changed_job(app: &App, changed: &Changed, when: &str) -> ApiResult {
-    let mut out = Vec::with_capacity(1024);
-    out.extend_from_slice(b"{\"id\":\"");
-    changed.id.write(&mut out);
-    out.extend_from_slice(b"\",\"job\":");
-    match app.record(changed.id).await? {
-        Some(record) => {
-            job_json::write_record(&mut out, &record);
-            out.pop();
+    let record = app.record(changed.id).await?;
+    let mut out = Vec::with_capacity(2048);
+    job_json::write_flat_and_wrapped(&mut out, |out| {
+        match &record {
+            Some(record) => {
+                job_json::write_record(out, record);
+                out.pop();
+            }
+            // The job was deleted before this read.
+            None => {
+                out.extend_from_slice(b"{\"id\":\"");
+                changed.id.write(out);
+                out.push(b'"');
+            }
         }
-        // The job was deleted before this read.
-        None => {
-            out.extend_from_slice(b"{\"id\":\"");
-            changed.id.write(&mut out);
-            out.push(b'"');
+        let mut members = job_json::Members::continued(out);
+        members.text("previous_state", changed.before.as_str());
+        if when != "cancelled_at" {
+            members.time(when, changed.at);
         }
-    }
-    let mut members = job_json::Members::continued(&mut out);
-    members.text("previous_state", changed.before.as_str());
-    if when != "cancelled_at" {
-        members.time(when, changed.at);
-    }
-    out.extend_from_slice(b"}}");
+        out.push(b'}');
+    });
+    out.push(b'}');
     Ok(reply::raw(StatusCode::OK, out))
 }
 
@@ -136,11 +134,8 @@ fn parse_batch(app: &App, raw: &RawValue) -> Result<Vec<NewJob>, ApiError> {
 }
 
 fn created(job: &Accepted, admission: &Admission) -> Response<Body> {
-    let mut out = Vec::with_capacity(job.body.len() + 320);
-    out.extend_from_slice(b"{\"id\":\"");
-    job.id.write(&mut out);
-    out.extend_from_slice(b"\",\"job\":");
-    job_json::write_accepted(&mut out, job);
+    let mut out = Vec::with_capacity(2 * job.body.len() + 640);
+    job_json::write_flat_and_wrapped(&mut out, |out| job_json::write_accepted(out, job));
     admission::write_over_quota(&mut out, admission);
     out.push(b'}');
     let mut response = reply::raw(StatusCode::CREATED, out);

@@ -26,26 +26,30 @@ mod name_pages;
 mod over_limit;
 mod params;
 mod queues;
+mod quirks;
 mod rate_limits;
 mod refusal;
 mod reply;
 mod service;
 mod settle;
+mod spec_version;
 mod system;
-mod unsupported;
+mod unread_body;
+mod unserved;
 mod workers;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::middleware::from_fn;
-use axum::routing::{delete, get, post, put};
+use axum::routing::{any, delete, get, post, put};
 use rota_model::Scope;
 use rota_model::envelope::{Rules, Tenancy};
 use tokio::sync::Mutex;
 
 pub use listen::{Listener, serve};
 pub use service::{HttpService, RequestBody};
+pub use unserved::{UNSERVED, Unserved};
 
 use crate::runtime::{Handle, Health};
 use rota_settings::{Isolation, Settings, TenantSource};
@@ -101,7 +105,8 @@ pub fn service(app: Arc<App>) -> HttpService {
 fn router(app: Arc<App>) -> Router {
     served()
         .route_layer(from_fn(known_params::check))
-        .merge(Router::new().nest("/ojs/v1", unsupported::routes()))
+        // In the table of `unserved`. Without this, `bulk` would be taken for the id of a job.
+        .route("/ojs/v1/jobs/bulk/cancel", any(system::not_found))
         .fallback(system::not_found)
         .method_not_allowed_fallback(system::method_not_allowed)
         .with_state(app)

@@ -1,6 +1,7 @@
 //! Routes for queues: list, statistics, pause, resume.
 
 use axum::extract::State;
+use axum::http::HeaderMap;
 use rota_engine::{Command, Engine, Interval, QueueView, Reply};
 use rota_model::{JobId, Millis, State as JobState, TenantId};
 use rota_store::Period;
@@ -10,7 +11,7 @@ use super::caller::caller;
 use super::error::{ApiError, ApiResult};
 use super::name_pages::{NameWindow, Page};
 use super::params::{Params, PathName};
-use super::{App, Shared, engine_slices, over_limit, reply};
+use super::{App, Shared, engine_slices, over_limit, reply, spec_version};
 use crate::runtime::Answer;
 
 /// Queues per slice.
@@ -22,32 +23,26 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
     Ok(reply::ok(&json!({"queues": rows, "pagination": page.pagination})))
 }
 
-pub(super) async fn stats(State(app): Shared, name: PathName) -> ApiResult {
+/// The specification's documents disagree about `queue`: an object, or the queue's name with all figures
+/// beside it. Clients that name the version of the specification, as the SDKs do, get the latter.
+pub(super) async fn stats(State(app): Shared, name: PathName, headers: HeaderMap) -> ApiResult {
     let view = find(&app, &name).await?;
-    let hour = visible_last_hour(&app, &view).await?;
-    let mut queue = summary(&view);
     let mut stats = counts(&view);
-    let figure = |read: fn(&Interval) -> Value| hour.as_ref().map(read);
-    let figures = json!({
-        "completed_last_hour": figure(|hour| json!(hour.completed)),
-        "failed_last_hour": figure(|hour| json!(hour.failed)),
-        "enqueued_last_hour": figure(|hour| json!(hour.enqueued)),
-        "avg_duration_ms": figure(|hour| json!(hour.run_ms.mean())),
-        "avg_wait_ms": figure(|hour| json!(hour.wait_ms.mean())),
-        "throughput_per_second": figure(|hour| json!(hour.completed as f64 / 3600.0)),
-    });
-    for target in [&mut queue, &mut stats] {
-        merge(target, &figures);
-        merge(target, &fullness(&view));
-    }
+    merge(&mut stats, &figures(&app, &view).await?);
+    merge(&mut stats, &fullness(&view));
+    let mut queue = summary(&view);
+    merge(&mut queue, &stats);
+    let mut answer = match spec_version::is_named(&headers) {
+        true => {
+            queue["queue"] = json!(view.name.local());
+            queue
+        }
+        false => json!({"queue": queue, "name": view.name.local(), "status": status(&view)}),
+    };
     stats["queue"] = json!(view.name.local());
-    Ok(reply::ok(&json!({
-        "queue": queue,
-        "name": view.name.local(),
-        "status": status(&view),
-        "stats": stats,
-        "computed_at": app.handle.clock().now().wall.to_string(),
-    })))
+    answer["stats"] = stats;
+    answer["computed_at"] = json!(app.handle.clock().now().wall.to_string());
+    Ok(reply::ok(&answer))
 }
 
 pub(super) async fn pause(State(app): Shared, name: PathName) -> ApiResult {
@@ -138,6 +133,19 @@ pub(super) async fn change(app: &App, command: Command<JobId>) -> Result<QueueVi
         Reply::Queue(view) => Ok(*view),
         reply => Err(Answer::Reply(reply).into()),
     }
+}
+
+/// The figures of a queue's last hour, as far as the caller may see them. An average over nothing is 0.
+async fn figures(app: &App, view: &QueueView) -> Result<Value, ApiError> {
+    let Some(hour) = visible_last_hour(app, view).await? else { return Ok(json!({})) };
+    Ok(json!({
+        "completed_last_hour": hour.completed,
+        "failed_last_hour": hour.failed,
+        "enqueued_last_hour": hour.enqueued,
+        "avg_duration_ms": hour.run_ms.mean().unwrap_or(0.0),
+        "avg_wait_ms": hour.wait_ms.mean().unwrap_or(0.0),
+        "throughput_per_second": hour.completed as f64 / 3600.0,
+    }))
 }
 
 /// The figures of a queue's last hour; `None` if the caller shares the queue with other tenants, because

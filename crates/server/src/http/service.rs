@@ -13,12 +13,11 @@ use tower::Service;
 use tracing::Instrument;
 
 use super::error::ApiError;
-use super::{App, body, caller, cors, fast_path};
+use super::unread_body::{WatchedBody, announce_close};
+use super::{App, body, caller, cors, fast_path, quirks, spec_version};
 
 /// The longest request id that is taken over from a client, in bytes.
 const MAX_ID_BYTES: usize = 128;
-/// The values of the header `OJS-Version` that are accepted.
-const VERSIONS: [&str; 3] = ["1.0", "1", "1.0.0"];
 
 tokio::task_local! {
     static REQUEST_ID: HeaderValue;
@@ -56,8 +55,12 @@ impl HttpService {
             path = request.uri().path(),
         );
         let (app, origin) = (self.app.clone(), request.headers().get(ORIGIN).cloned());
+        let quirk = quirks::of(request.headers());
         let mut response =
             REQUEST_ID.scope(id.clone(), self.answer(request)).instrument(span).await;
+        if let Some(quirk) = quirk {
+            quirk.apply(&mut response);
+        }
         let headers = response.headers_mut();
         cors::add_headers(headers, origin.as_ref(), &app.settings.http.cors_origins);
         headers.insert("ojs-version", HeaderValue::from_static("1.0"));
@@ -69,33 +72,38 @@ impl HttpService {
         if let Some(answer) = cors::preflight(&request, &self.app.settings.http.cors_origins) {
             return answer;
         }
-        if let Err(error) = check_version(&request) {
-            return error.into_response();
+        if let Err(error) = spec_version::check(&request) {
+            return self.refuse(error, request).await;
         }
-        let tenant = match caller::tenant_of(request.headers(), request.uri().path(), &self.app) {
-            Ok(tenant) => tenant,
-            Err(error) => {
-                // An unread body would close the connection, and fail the next request on it.
-                if !request.headers().contains_key(EXPECT) {
-                    let _ = body::read(request.into_body(), &self.app.settings).await;
-                }
-                return error.into_response();
-            }
-        };
-        caller::with_caller(tenant, self.dispatch(request)).await
+        match caller::tenant_of(request.headers(), request.uri().path(), &self.app) {
+            Ok(tenant) => caller::with_caller(tenant, self.dispatch(request)).await,
+            Err(error) => self.refuse(error, request).await,
+        }
+    }
+
+    /// Answers a request without handling it. Reads its body, unless the client waits to be asked for it.
+    async fn refuse<B: RequestBody>(self, error: ApiError, request: Request<B>) -> Response<Body> {
+        let waits = request.headers().contains_key(EXPECT);
+        let body = request.into_body();
+        let is_read =
+            body.is_end_stream() || (!waits && body::read(body, &self.app.settings).await.is_ok());
+        let response = error.into_response();
+        if is_read { response } else { announce_close(response) }
     }
 
     async fn dispatch<B: RequestBody>(self, request: Request<B>) -> Response<Body> {
         let (head, body) = request.into_parts();
         // This client waits for the handler to ask for the body, so do not read it here.
         if head.headers.contains_key(EXPECT) {
-            return self.route(Request::from_parts(head, Body::new(body))).await;
+            let (body, end) = WatchedBody::new(body);
+            let response = self.route(Request::from_parts(head, Body::new(body))).await;
+            return if end.was_reached() { response } else { announce_close(response) };
         }
         // Read all of it even if the handler does not need it: an unread body would close the
         // connection.
         let body = match body::read(body, &self.app.settings).await {
             Ok(body) => body,
-            Err(error) => return error.into_response(),
+            Err(error) => return announce_close(error.into_response()),
         };
         let response = match fast_path::route(&head) {
             Some(route) => route.handle(self.app, &head, body).await,
@@ -107,15 +115,6 @@ impl HttpService {
 
     async fn route(mut self, request: Request<Body>) -> Response<Body> {
         self.router.call(request).await.unwrap_or_else(|never| match never {})
-    }
-}
-
-/// Refuses a request for a version of the specification that is not supported.
-fn check_version<B>(request: &Request<B>) -> Result<(), ApiError> {
-    let Some(version) = request.headers().get("ojs-version") else { return Ok(()) };
-    match version.to_str() {
-        Ok(version) if VERSIONS.contains(&version.trim()) => Ok(()),
-        _ => Err(ApiError::unsupported("This server supports OJS-Version 1.0 only.")),
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::caller::caller;
 use super::error::{ApiError, ApiResult};
-use super::{Shared, reply};
+use super::{Shared, reply, unserved};
 use crate::runtime::Unavailable;
 
 /// How long the engine may take to answer before it counts as unresponsive.
@@ -54,14 +54,18 @@ pub(super) async fn ready(State(app): Shared) -> ApiResult {
 }
 
 pub(super) async fn not_found(request: Request) -> ApiError {
-    ApiError::not_found("path", request.uri().path())
-        .hint("All endpoints are under /ojs/v1; see /ojs/manifest.")
+    unserved::error(request.method(), request.uri()).unwrap_or_else(|| {
+        ApiError::not_found("path", request.uri().path())
+            .hint("All endpoints are under /ojs/v1; see /ojs/manifest.")
+    })
 }
 
 pub(super) async fn method_not_allowed(request: Request) -> ApiError {
-    ApiError::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "invalid_request",
-        format!("{} is not supported by {}.", request.method(), request.uri().path()),
-    )
+    unserved::error(request.method(), request.uri()).unwrap_or_else(|| {
+        ApiError::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "invalid_request",
+            format!("{} is not supported by {}.", request.method(), request.uri().path()),
+        )
+    })
 }
