@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import time
-import urllib.error
 import urllib.request
 
 ROTA = os.environ.get("ROTA_URL", "http://127.0.0.1:8080")
@@ -12,13 +11,9 @@ WORKER = f"python-{os.getpid()}"
 stopping = False
 
 
-class Permanent(Exception):
-    """A failure that another attempt would not mend."""
-
-
 def send_email(address):
     if "@" not in address:
-        raise Permanent(f"no address: {address}")
+        raise ValueError(f"no address: {address}")
     print(f"sending an email to {address}", flush=True)
     return {"sent": address}
 
@@ -27,13 +22,12 @@ def run(job):
     # With the worker and the attempt, a report that comes too late is refused.
     report = {"job_id": job["id"], "worker_id": WORKER, "attempt": job["attempt"]}
     try:
-        result = send_email(*job["args"])
+        path, report["result"] = "/workers/ack", send_email(*job["args"])
     except Exception as error:
-        retryable = not isinstance(error, Permanent)
+        retryable = not isinstance(error, ValueError)  # another attempt would not help
         failure = {"type": type(error).__name__, "message": str(error), "retryable": retryable}
-        post("/workers/nack", {**report, "error": failure})
-    else:
-        post("/workers/ack", {**report, "result": result})
+        path, report["error"] = "/workers/nack", failure
+    post(path, report)
 
 
 def post(path, body):
@@ -53,16 +47,12 @@ def stop(_signal, _frame):
 
 signal.signal(signal.SIGTERM, stop)
 signal.signal(signal.SIGINT, stop)
-
 while not stopping:
     try:
         # Waits for a job, so that there is no need to poll.
         fetched = post("/workers/fetch", {"queues": ["email"], "worker_id": WORKER, "wait_ms": 2000})
         for job in fetched["jobs"]:
             run(job)
-    except urllib.error.HTTPError as refused:
-        print(json.load(refused)["error"]["message"], flush=True)
-        time.sleep(1)
-    except OSError as error:
-        print(f"{ROTA} does not answer: {error}", flush=True)
+    except OSError as error:  # refused, or there is no answer
+        print(f"{ROTA}: {error}", flush=True)
         time.sleep(1)

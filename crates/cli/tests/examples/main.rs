@@ -44,6 +44,21 @@ fn javascript() {
 }
 
 #[test]
+fn go() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let program = |name: &str| {
+        let (source, built) =
+            (root().join(format!("examples/go/{name}.go")), directory.path().join(name));
+        let mut compiler = Command::new("go");
+        let status = compiler.arg("build").arg("-o").arg(&built).arg(source).status();
+        let status = status.expect("this test needs go, which scripts/test installs");
+        assert!(status.success(), "{name}.go does not compile");
+        Command::new(built)
+    };
+    check(program("producer"), program("worker"));
+}
+
+#[test]
 fn rust() {
     check(built("producer"), built("worker"));
 }
@@ -53,8 +68,23 @@ fn shell() {
     require("jq");
     let mut worker = support::command(&["work", "--queue", "email", "--"]);
     worker.arg(root().join("examples/shell/send-email.sh"));
-    // `rota enqueue` takes one job at a time, so the producer is one of the others.
-    check(built("producer"), worker);
+    check(Command::new(root().join("examples/shell/producer.sh")), worker);
+}
+
+#[test]
+fn each_is_short() {
+    let mut seen = 0;
+    for language in ["go", "javascript", "python", "rust", "shell"] {
+        let directory = root().join("examples").join(language);
+        for file in std::fs::read_dir(directory).expect("the directory is there") {
+            let path = file.expect("it can be listed").path();
+            let text = std::fs::read_to_string(&path).expect("it is text");
+            let lines = text.lines().count();
+            assert!(lines < 60, "{} has {lines} lines", path.display());
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 10, "a producer and a worker in each language");
 }
 
 /// A script with its interpreter.

@@ -34,8 +34,8 @@ pub(crate) fn origins() -> Kind<Origins> {
             Some(Origins::Only(origins))
         }
     };
-    let accepts = "none, * or a list of origins (scheme, host in lower case, port unless it is the \
-        scheme's default; no path)";
+    let accepts = "a list of origins (scheme, host in lower case, port unless it is the scheme's default; \
+        no path), or none, or *";
     let kind =
         Kind::new(accepts, parse).such_as("https://admin.example.com or http://localhost:5173");
     Kind { list: true, ..kind.text_only() }
