@@ -135,7 +135,12 @@ impl World {
     }
 
     /// The oldest job that a tenant has waiting at a level of some queues, limited or not.
-    fn oldest_of(&self, tenant: &TenantId, level: i32, queues: &[QueueName]) -> Option<Seq> {
+    pub(super) fn oldest_of(
+        &self,
+        tenant: &TenantId,
+        level: i32,
+        queues: &[QueueName],
+    ) -> Option<Seq> {
         let lanes = queues.iter().filter_map(|queue| self.queues.get(queue));
         let own = |class: &Class| class.tenant == *tenant && self.level_of(class) == level;
         lanes

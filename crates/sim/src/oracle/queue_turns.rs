@@ -1,6 +1,6 @@
 //! How the queues of one tenant take turns in pool scope.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rota_engine::{Command, Fetch};
 use rota_model::{Class, PoolName, QueueName, QueueStrategy, TenantId, Weight};
@@ -9,23 +9,27 @@ use super::accounts::Account;
 use super::violation::{Check, Rule, ensure};
 use super::world::World;
 
-/// Jobs that a queue makes up for, after fetches that left it out.
-const MADE_UP_FOR: u32 = 17;
+/// Jobs that a queue makes up for at most, and one of its own turn.
+const MADE_UP_FOR: f64 = 17.0;
 
-/// A tenant at a level of a pool, and one of the queues where it has something to start.
+/// A tenant at a level of a pool, and one of the queues where it has jobs.
 type Waiting = (PoolName, TenantId, i32, QueueName);
 
 #[derive(Clone, Default)]
 pub struct QueueTurns {
-    /// How often in a row the tenant was served from another queue that the fetch named.
+    /// How often in a row the tenant was served in turn from another queue, although it could have
+    /// been served from this one.
     passed: BTreeMap<Waiting, u32>,
-    /// Pools of which fetches named only some queues.
-    partial: BTreeSet<PoolName>,
+    /// How many jobs a queue may be behind, because the tenant had jobs there and was served from
+    /// others while the fetch did not name it or nothing could start there. It makes up for these,
+    /// and meanwhile the others do not have their turn.
+    behind: BTreeMap<Waiting, f64>,
 }
 
 impl World {
     /// A job is handed out in pool scope: no other queue where its tenant could have been served at
-    /// the same level was passed over more often than the strategy allows.
+    /// the same level was passed over more often than the strategy allows. A queue that makes up for
+    /// jobs it has missed passes nobody over.
     pub(super) fn check_queue_turn(&mut self, class: &Class, fetch: &Fetch) -> Check {
         let Some(Account::Pool(pool)) = self.account_over(fetch) else { return Ok(()) };
         if fetch.tenant.is_some() {
@@ -36,28 +40,47 @@ impl World {
         if !turns || self.guarantees_parts(fetch) {
             return Ok(());
         }
-        // A fetch may name a queue twice.
-        let asked: BTreeSet<QueueName> = self.queues_of(fetch).into_iter().collect();
-        let all = self.queues_in(&Account::Pool(pool.clone()));
-        if asked.len() < all.len() {
-            self.queue_turns.partial.insert(pool.clone());
-        }
-        let level = self.level_of(class);
-        for queue in asked {
-            let waiting = (pool.clone(), class.tenant.clone(), level, queue.clone());
-            if queue == class.queue || !self.waits_in_turn(&waiting, &all) {
-                self.queue_turns.passed.remove(&waiting);
+        let (asked, all) = (self.queues_of(fetch), self.queues_in(&Account::Pool(pool.clone())));
+        let (tenant, level) = (&class.tenant, self.level_of(class));
+        let waiting = |queue: &QueueName| (pool.clone(), tenant.clone(), level, queue.clone());
+        let made_up_for = self.make_up_for(&waiting(&class.queue));
+        self.queue_turns.passed.remove(&waiting(&class.queue));
+        for queue in all.iter().filter(|queue| **queue != class.queue) {
+            let waiting = waiting(queue);
+            if asked.contains(queue) && self.waits_in_turn(&waiting, &all) {
+                if made_up_for {
+                    continue;
+                }
+                let most = self.most_passes(&pool, strategy, queue, &all);
+                let times = self.queue_turns.passed.entry(waiting).or_default();
+                *times += 1;
+                ensure(*times <= most, Rule::PassedOver, || {
+                    format!("{tenant} was served {times} times from others than {queue} of {pool}")
+                })?;
                 continue;
             }
-            let most = self.most_passes(&pool, strategy, &queue, &all);
-            let times = self.queue_turns.passed.entry(waiting).or_default();
-            *times += 1;
-            ensure(*times <= most, Rule::PassedOver, || {
-                let tenant = &class.tenant;
-                format!("{tenant} was served {times} times from others than {queue} of {pool}")
-            })?;
+            if asked.contains(queue) {
+                self.queue_turns.passed.remove(&waiting);
+            }
+            if self.oldest_of(tenant, level, std::slice::from_ref(queue)).is_some() {
+                let weight = |queue| f64::from(self.weight_in(&pool, strategy, queue));
+                let missed = weight(queue) / weight(&class.queue);
+                let behind = self.queue_turns.behind.entry(waiting).or_default();
+                *behind = (*behind + missed).min(MADE_UP_FOR);
+            } else {
+                self.queue_turns.behind.remove(&waiting);
+            }
         }
         Ok(())
+    }
+
+    /// A job is handed out from this queue: whether it makes up for one that was missed.
+    fn make_up_for(&mut self, served: &Waiting) -> bool {
+        let Some(behind) = self.queue_turns.behind.remove(served) else { return false };
+        if behind > 1.0 {
+            self.queue_turns.behind.insert(served.clone(), behind - 1.0);
+        }
+        true
     }
 
     /// The tenant could certainly be served from this queue at this level.
@@ -78,23 +101,32 @@ impl World {
         queue: &QueueName,
         all: &[QueueName],
     ) -> u32 {
-        let weights = self.pools.get(pool).map(|pool| &pool.config.weights);
-        let weight = |queue: &QueueName| {
-            let own = weights.and_then(|weights| weights.get(queue)).copied();
-            own.filter(|_| strategy == QueueStrategy::Weighted).unwrap_or(Weight::ONE).hundredths()
-        };
-        let more = if self.queue_turns.partial.contains(pool) { MADE_UP_FOR } else { 0 };
+        let weight = |queue| self.weight_in(pool, strategy, queue);
         let others = all.iter().filter(|other| *other != queue);
-        others.map(|other| weight(other).div_ceil(weight(queue)) + 1 + more).sum()
+        others.map(|other| weight(other).div_ceil(weight(queue)) + 1).sum()
     }
 
-    /// Between dispatches: a queue from which its tenant could not be served begins anew.
+    fn weight_in(&self, pool: &PoolName, strategy: QueueStrategy, queue: &QueueName) -> u32 {
+        let weights = self.pools.get(pool).map(|pool| &pool.config.weights);
+        let own = weights.and_then(|weights| weights.get(queue)).copied();
+        own.filter(|_| strategy == QueueStrategy::Weighted).unwrap_or(Weight::ONE).hundredths()
+    }
+
+    /// Between dispatches: a queue from which its tenant could not be served begins anew, and one where
+    /// it has no jobs left has nothing to make up for.
     pub(super) fn note_idle_turns(&mut self) {
         let waiting: Vec<Waiting> = self.queue_turns.passed.keys().cloned().collect();
         for one in waiting {
             let all = self.queues_in(&Account::Pool(one.0.clone()));
             if !self.waits_in_turn(&one, &all) {
                 self.queue_turns.passed.remove(&one);
+            }
+        }
+        let waiting: Vec<Waiting> = self.queue_turns.behind.keys().cloned().collect();
+        for one in waiting {
+            let (_, tenant, level, queue) = &one;
+            if self.oldest_of(tenant, *level, std::slice::from_ref(queue)).is_none() {
+                self.queue_turns.behind.remove(&one);
             }
         }
     }
