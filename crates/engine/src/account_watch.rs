@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use rota_model::Millis;
 
-use crate::meters::LastMinute;
+use crate::meters::{LastMinute, SLOT_MS, SLOTS};
 use crate::queue::QueueIx;
 use crate::scheduler::RotationKey;
 use crate::stats::Dispatches;
@@ -18,6 +18,8 @@ pub(crate) struct AccountWatch {
     shared: BTreeMap<RotationKey, LastMinute<Dispatches>>,
     /// Dispatches from a queue that were not charged to its own account.
     elsewhere: BTreeMap<QueueIx, LastMinute<Dispatches>>,
+    /// When counting last began anew.
+    since: Option<Millis>,
 }
 
 impl AccountWatch {
@@ -38,6 +40,24 @@ impl AccountWatch {
 
     pub fn elsewhere_in_minute(&self, queue: QueueIx, now: Millis) -> u64 {
         self.elsewhere.get(&queue).map_or(0, |minute| minute.sum(now).jobs())
+    }
+
+    /// Begins anew: nothing that was dispatched so far counts for any account. Takes the dispatches of
+    /// each queue, and returns the shared accounts that had any.
+    pub fn begin_anew(
+        &mut self,
+        queues: impl Iterator<Item = (QueueIx, LastMinute<Dispatches>)>,
+        now: Millis,
+    ) -> Vec<RotationKey> {
+        self.elsewhere = queues.collect();
+        self.shared.values_mut().for_each(|minute| *minute = LastMinute::default());
+        self.since = Some(now);
+        self.shared.keys().cloned().collect()
+    }
+
+    /// Whether the last minute has dispatches from before counting began anew.
+    pub fn is_new(&self, now: Millis) -> bool {
+        self.since.is_some_and(|since| now.0 - since.0 < i64::from(SLOTS) * SLOT_MS)
     }
 
     pub fn forget_shared(&mut self, key: &RotationKey) -> bool {

@@ -60,7 +60,7 @@ impl Engine {
     }
 
     /// The rotation of a pool. With queues per tenant, each tenant has its own.
-    fn rotation_of_pool(
+    pub(super) fn rotation_of_pool(
         &mut self,
         name: &PoolName,
         tenant: Option<&TenantId>,
@@ -102,7 +102,7 @@ impl Engine {
 
     /// Whether tenants are charged across queues (pool scope). `scope` is the pool's own setting;
     /// without it, the server's applies.
-    fn is_shared(&self, scope: Option<FairnessScope>) -> bool {
+    pub(super) fn is_shared(&self, scope: Option<FairnessScope>) -> bool {
         let fairness = &self.config.fairness;
         fairness.enabled && scope.unwrap_or(fairness.scope) == FairnessScope::Pool
     }

@@ -23,6 +23,7 @@ impl Engine {
         let change = PoolChange { origin: ConfigOrigin::Api, config: Some(config), active };
         self.scheduler.reconfigured(Reconfigured::Pool(name.clone(), change));
         self.make_pool_accounts();
+        self.scope_changed(&name, before.as_ref());
         self.emit_pool_rebalanced(&name, before.as_ref());
         self.refuse_lost_queues(&name);
         self.wake_all();
@@ -45,6 +46,21 @@ impl Engine {
         self.refuse_lost_queues(name);
         self.wake_all();
         Reply::Pool { pool: Box::new(pool), created: false }
+    }
+
+    /// Shares are shown by the new scope of a pool from now on, if it has another one than before.
+    fn scope_changed(&mut self, name: &PoolName, before: Option<&PoolConfig>) {
+        let Some((old, pool)) = before.zip(self.scheduler.pools().get(name)) else { return };
+        if self.is_shared(old.fairness_scope) != self.is_shared(pool.config().fairness_scope) {
+            let queues = pool.config().queues.iter();
+            let queues: Vec<_> = queues.filter_map(|queue| self.queues.find(queue)).collect();
+            if !self.config.queues_per_tenant {
+                // Closes the account that it no longer has.
+                self.rotation_of_pool(name, None);
+            }
+            self.scheduler.forget_last_accounts(&queues);
+            self.count_charges_anew();
+        }
     }
 
     /// Emits an event if a pool's strategy, weights or queues have changed.

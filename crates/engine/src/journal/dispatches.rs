@@ -33,6 +33,8 @@ pub(crate) struct DispatchJournal {
     pub batch: BTreeMap<Dispatcher, Dispatches>,
     /// Changed since they were flushed.
     dirty: BTreeSet<Dispatcher>,
+    /// Counted anew in the current batch, so what older entries say no longer holds.
+    anew: BTreeSet<Dispatcher>,
 }
 
 /// The stored row, named `queue/<name>`, `pool/<name>`, `shared/<rotation>` or `elsewhere/<queue>`.
@@ -62,6 +64,28 @@ impl Engine {
         }
     }
 
+    /// Begins to count anew what accounts are charged for, because the scope of a pool has changed:
+    /// what was dispatched in the old scope tells nothing about the new one.
+    pub(crate) fn count_charges_anew(&mut self) {
+        let with_dispatches = |ix| (ix, self.queues.get(ix).stats.dispatches.clone());
+        let queues = self.queues.existing_after("").map(with_dispatches);
+        let counts: Vec<_> = queues.filter(|(_, minute)| !minute.is_empty()).collect();
+        let anew = &mut self.journal.dispatches.anew;
+        anew.extend(counts.iter().map(|(ix, _)| Dispatcher::Elsewhere(*ix)));
+        let shared = self.account_watch.begin_anew(counts.into_iter(), self.now.wall);
+        anew.extend(shared.into_iter().map(Dispatcher::Shared));
+    }
+
+    /// Writes what was counted anew at once, also if it is nothing.
+    pub(super) fn write_dispatches_anew(&mut self, out: &mut Vec<Mutation>) {
+        let as_of = self.journal.number;
+        for dispatcher in std::mem::take(&mut self.journal.dispatches.anew) {
+            let minute = self.dispatches_of(&dispatcher).clone();
+            let name = self.dispatcher_name(&dispatcher);
+            out.push(put(RowKind::DispatchState, &name, &DispatchState { as_of, minute }));
+        }
+    }
+
     pub(super) fn mark_dispatches_dirty(&mut self, dispatcher: Dispatcher, number: u64) {
         if self.journal.dispatches.dirty.insert(dispatcher.clone()) {
             self.journal.dirty.push_back((number, Counter::Dispatches(dispatcher)));
@@ -78,7 +102,8 @@ impl Engine {
         let minute = self.dispatches_of(dispatcher);
         minute.trim(now);
         let minute = minute.clone();
-        let is_empty = minute.is_empty();
+        // A row is kept while older entries say more than it does.
+        let is_empty = minute.is_empty() && !self.account_watch.is_new(now);
         out.push(match is_empty {
             true => Mutation::Remove(RowKind::DispatchState, name.into()),
             false => put(RowKind::DispatchState, &name, &DispatchState { as_of, minute }),
@@ -92,6 +117,7 @@ impl Engine {
 
     /// A pool or set has lost its account. Its row is removed at the next flush.
     pub(super) fn forget_shared_dispatches(&mut self, key: &RotationKey) {
+        self.journal.dispatches.anew.remove(&Dispatcher::Shared(key.clone()));
         if self.account_watch.forget_shared(key) {
             self.mark_dispatches_dirty(Dispatcher::Shared(key.clone()), self.journal.number);
         }
@@ -116,6 +142,7 @@ impl Engine {
 
     fn forget_dispatcher(&mut self, dispatcher: &Dispatcher) {
         self.journal.dispatches.dirty.remove(dispatcher);
+        self.journal.dispatches.anew.remove(dispatcher);
         let name = self.dispatcher_name(dispatcher);
         self.out.mutations.push(Mutation::Remove(RowKind::DispatchState, name.into()));
     }

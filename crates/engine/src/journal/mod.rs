@@ -211,6 +211,7 @@ impl Engine {
         for limit in std::mem::take(&mut self.journal.undone) {
             self.write_undone(limit, out);
         }
+        self.write_dispatches_anew(out);
         for _ in 0..self.journal.counters_to_flush(entries, self.config.journal_entries) {
             self.flush_one(out);
         }

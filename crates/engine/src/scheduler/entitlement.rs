@@ -133,6 +133,11 @@ impl Scheduler {
             .unwrap_or(first.account)
     }
 
+    /// Starts so far no longer tell which account is charged for the next start from these queues.
+    pub fn forget_last_accounts(&mut self, queues: &[QueueIx]) {
+        queues.iter().for_each(|queue| self.queue_mut(*queue).charged = None);
+    }
+
     /// The queues of an account that may dispatch, and those that may not.
     fn open_queues(&self, account: AccountIx) -> (Vec<QueueIx>, Vec<QueueIx>) {
         let queues = match self.accounts.owner(account) {

@@ -383,6 +383,34 @@ fn after_a_pool_was_deleted() {
 }
 
 #[test]
+fn from_the_moment_a_pools_scope_is_changed() {
+    let by_pool = from_pool("p");
+    // Written out after nearly every batch, or never.
+    for journal_entries in [1, 100_000] {
+        let mut scene = Scene::in_queues();
+        scene.world = World::with(Config { journal_entries, ..Config::default() });
+        let queues = ["qa", "qb"];
+        scene = scene.tenant("a", 3, &["qa"]).tenant("b", 1, &["qb"]).pool("p", &queues, "queue");
+        (0..60).for_each(|turn| _ = by_pool(&mut scene.world, turn));
+        let equal = BTreeMap::from([("a", 0.5), ("b", 0.5)]);
+        let by_weight = BTreeMap::from([("a", 0.75), ("b", 0.25)]);
+        assert_eq!(scene.shown(), equal);
+        for (scope, expected) in [("pool", &by_weight), ("queue", &equal), ("pool", &by_weight)] {
+            scene = scene.pool("p", &queues, scope);
+            assert_eq!(scene.shown(), *expected, "{scope}, at once");
+            scene.world.crash(10);
+            assert_eq!(scene.shown(), *expected, "{scope}, after a restart");
+            for turn in 0..12 {
+                by_pool(&mut scene.world, turn);
+            }
+            assert_eq!(scene.shown(), *expected, "{scope}, after some jobs");
+            scene.world.crash(10);
+            assert_eq!(scene.shown(), *expected, "{scope}, after another restart");
+        }
+    }
+}
+
+#[test]
 fn of_a_tenant_at_its_cap_with_jobs_at_two_priorities() {
     for scope in [FairnessScope::Queue, FairnessScope::Pool] {
         let mut scene = Scene::new(scope).tenant("a", 1, &["q", "r"]).tenant("full", 9, &["q"]);
