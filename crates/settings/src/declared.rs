@@ -244,7 +244,13 @@ settings! {
         capacity: usize = number(0..=10_000_000), "65536",
             "Number of recent events kept in memory for readers.";
         heartbeat: Duration = duration(10 * MILLISECOND..=15 * SECOND), "10s",
-            "Silence after which an event stream sends a comment, so that clients do not consider it dead.";
+            "Silence after which an event stream sends a comment, so that clients do not consider it dead. \
+            WebSockets get a ping this often, at least every 10 s.";
+        channels: usize = number(1..=10_000), "100",
+            "Maximum channels that one WebSocket subscribes to.";
+        max_per_second: usize = number(0..=1_000_000), "0",
+            "Maximum events per second for one event stream or WebSocket. What must wait stays among the recent \
+            events, and is dropped with a notice when it is no longer among them. 0 is no limit.";
     }
     metrics: Metrics {
         labels: usize = number(1..=1_000_000), "1000",

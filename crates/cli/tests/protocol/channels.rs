@@ -280,3 +280,32 @@ fn all_events_stay_in_their_envelopes_without_a_channel() {
     assert_eq!((&event["type"], &event["subject"]), (&json!("job.enqueued"), &json!(id)));
     assert_eq!(event, events(&server, "job.enqueued").remove(0));
 }
+
+#[test]
+fn events_are_held_back_to_the_rate_and_none_is_lost() {
+    let server = Server::start_with(&["--events-max-per-second", "20"]);
+    let mut stream = EventStream::open(&server, &channel("all"));
+    let begin = std::time::Instant::now();
+    let ids: Vec<String> = (0..12).map(|_| server.enqueue(job_on("q"))).collect();
+    for id in &ids {
+        assert_eq!(stream.on_channel().data["job_id"], *id);
+    }
+    // The last has waited for the eleven before it; how much longer is the machine's business.
+    assert!(begin.elapsed() >= std::time::Duration::from_millis(500), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn the_manifest_declares_what_is_served() {
+    let declared = |server: &Server| {
+        let manifest = server.get("/ojs/manifest").expect(200);
+        let urn = json!("urn:ojs:ext:experimental:realtime");
+        let has_urn = manifest["extensions"].as_array().unwrap().contains(&urn);
+        let capabilities = &manifest["capabilities"];
+        assert_eq!(manifest["event_delivery"], "best-effort");
+        (capabilities["event_streams"].clone(), capabilities["websocket"].clone(), has_urn)
+    };
+    assert_eq!(declared(&Server::start()), (json!(true), json!(true), true));
+    let without = Server::start_with(&["--events-capacity", "0"]);
+    assert_eq!(declared(&without), (json!(false), json!(false), false));
+    without.get(&format!("/ojs/v1{}", channel("all"))).expect_error(422, "unsupported");
+}

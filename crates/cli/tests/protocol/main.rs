@@ -11,6 +11,7 @@ mod support;
 mod event_stream_reader;
 mod shorthand;
 mod states;
+mod web_socket_reader;
 
 mod ack_and_nack;
 mod admin_bulk;
@@ -50,4 +51,5 @@ mod sdk;
 mod settle_lists;
 mod unsupported_features;
 mod visibility;
+mod web_sockets;
 mod workers;

@@ -128,6 +128,11 @@ impl ApiError {
         self
     }
 
+    pub fn header_text(mut self, name: &'static str, value: &'static str) -> Self {
+        self.0.headers.push((name, HeaderValue::from_static(value)));
+        self
+    }
+
     pub fn retry_after(mut self, seconds: u64) -> Self {
         self.0.retryable = true;
         self.0.retry_after = Some(seconds);
@@ -146,6 +151,18 @@ impl ApiError {
 
     pub fn status(&self) -> StatusCode {
         self.0.status
+    }
+
+    pub fn code(&self) -> &'static str {
+        self.0.code
+    }
+
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    pub fn advice(&self) -> &str {
+        &self.0.hint
     }
 
     /// The JSON of the answer.

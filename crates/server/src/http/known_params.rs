@@ -74,6 +74,7 @@ const ROUTES: &[(&str, &str, &[&[&str]])] = &[
     ("GET DELETE PATCH", "/ojs/v1/cron/{name}", &[TENANT]),
     ("GET", "/ojs/v1/events", &[EVENTS, &["limit", "since", "page", "per_page", "channel"]]),
     ("GET", "/ojs/v1/events/stream", &[EVENTS, &["channel"]]),
+    ("GET", "/ojs/v1/ws", &[]),
     ("GET", "/ojs/v1/rate-limits", &[PAGES, &["prefix"]]),
     ("GET PUT DELETE", "/ojs/v1/rate-limits/{key}", &[TENANT]),
     ("GET", "/ojs/v1/pools", &[PAGES]),

@@ -10,9 +10,8 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 
 use super::HttpService;
 use super::error::ApiError;
@@ -34,6 +33,7 @@ tokio::task_local! {
     static CUT: Arc<Notify>;
     static HAS_REQUEST: Arc<AtomicBool>;
     static KEPT_BACK: bool;
+    static SLOT: Arc<Slot>;
 }
 
 /// Whether the current request arrived in one of the connection slots that are kept back for requests
@@ -81,6 +81,14 @@ impl Cut {
     }
 }
 
+/// Keeps the slot of a connection that HTTP has let go of.
+pub(super) struct HeldSlot(#[expect(dead_code, reason = "it is held, not used")] Arc<Slot>);
+
+/// The slot of the current request's connection; `None` outside of a request.
+pub(super) fn hold_slot() -> Option<HeldSlot> {
+    SLOT.try_with(|slot| HeldSlot(slot.clone())).ok()
+}
+
 /// A bound port.
 pub struct Listener {
     listener: TcpListener,
@@ -108,6 +116,7 @@ impl Listener {
 struct Slots {
     ordinary: Arc<Semaphore>,
     kept_back: Arc<Semaphore>,
+    max_connections: usize,
     /// Connections in slots that are kept back, oldest first.
     evictable: VecDeque<Evictable>,
 }
@@ -126,10 +135,11 @@ struct Slot {
 
 impl Slots {
     fn new(max_connections: usize) -> Self {
-        let kept_back = (max_connections / 20).max(1).min(max_connections - 1);
+        let (ordinary, kept_back) = Self::division(max_connections);
         Self {
-            ordinary: Arc::new(Semaphore::new(max_connections - kept_back)),
+            ordinary: Arc::new(Semaphore::new(ordinary)),
             kept_back: Arc::new(Semaphore::new(kept_back)),
+            max_connections,
             evictable: VecDeque::new(),
         }
     }
@@ -148,6 +158,19 @@ impl Slots {
                 oldest.cut.notify_one();
             }
         }
+    }
+
+    /// Waits until all connections have ended, also those that are WebSockets by now.
+    async fn all_free(&self) {
+        let (ordinary, kept_back) = Self::division(self.max_connections);
+        let _ = self.ordinary.acquire_many(ordinary as u32).await;
+        let _ = self.kept_back.acquire_many(kept_back as u32).await;
+    }
+
+    /// How many slots are ordinary, and how many are kept back.
+    fn division(max_connections: usize) -> (usize, usize) {
+        let kept_back = (max_connections / 20).max(1).min(max_connections - 1);
+        (max_connections - kept_back, kept_back)
     }
 
     /// Records a connection that has taken a slot that is kept back.
@@ -185,7 +208,7 @@ pub async fn serve(
     let mut http_kept_back = http.clone();
     http_kept_back.header_read_timeout(header_timeout.min(MAX_READ_TIME)).keep_alive(false);
     let mut slots = Slots::new(max_connections);
-    let graceful = GracefulShutdown::new();
+    let stopping = watch::Sender::new(false);
     tokio::pin!(stop);
     loop {
         let stream = tokio::select! {
@@ -209,8 +232,19 @@ pub async fn serve(
             async move { Ok::<_, Infallible>(service.serve(request).await) }
         });
         let http = if slot.kept_back { &http_kept_back } else { &http };
-        let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), handler));
+        let connection = http.serve_connection(TokioIo::new(stream), handler).with_upgrades();
+        let (mut stopping, slot) = (stopping.subscribe(), Arc::new(slot));
         tokio::spawn(async move {
+            let connection = async move {
+                tokio::pin!(connection);
+                tokio::select! {
+                    ended = connection.as_mut() => return ended,
+                    _ = stopping.wait_for(|stopping| *stopping) => {}
+                }
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            };
+            let connection = SLOT.scope(slot.clone(), connection);
             let connection = KEPT_BACK.scope(slot.kept_back, connection);
             let connection = HAS_REQUEST.scope(has_request, connection);
             tokio::select! {
@@ -228,7 +262,8 @@ pub async fn serve(
         });
     }
     drop(listener);
-    if tokio::time::timeout(grace, graceful.shutdown()).await.is_err() {
+    stopping.send_replace(true);
+    if tokio::time::timeout(grace, slots.all_free()).await.is_err() {
         tracing::warn!("some requests did not end within the grace time and were cut off");
     }
 }

@@ -8,6 +8,7 @@ use crate::http::error::ApiResult;
 
 pub(super) async fn manifest(State(app): Shared) -> ApiResult {
     let limits = &app.settings.limits;
+    let streams = app.handle.events().are_kept();
     Ok(reply::ok(&json!({
         "specversion": "1.0",
         "ojs_version": "1.0",
@@ -27,7 +28,9 @@ pub(super) async fn manifest(State(app): Shared) -> ApiResult {
             "job_ttl": true,
             "priority_queues": true,
             "pause_resume": true,
-            "events": true,
+            "events": streams,
+            "event_streams": streams,
+            "websocket": streams,
             "long_polling": true,
             "multi_tenancy": true,
             "batch_ack": true,
@@ -41,15 +44,9 @@ pub(super) async fn manifest(State(app): Shared) -> ApiResult {
             "unique_jobs": false,
             "workflows": false,
         },
-        "extensions": [
-            "urn:ojs:ext:admin-api",
-            "urn:ojs:ext:backpressure",
-            "urn:ojs:ext:dead-letter",
-            "urn:ojs:ext:experimental:multi-tenancy",
-            "urn:ojs:ext:fair-scheduling",
-            "urn:ojs:ext:multi-tenancy",
-            "urn:ojs:ext:rate-limiting",
-        ],
+        "extensions": extensions(streams),
+        // Events are kept in memory: a restart, or a reader that is too slow, loses some.
+        "event_delivery": "best-effort",
         "isolation": app.settings.tenancy.isolation,
         "limits": {
             "body_bytes": limits.body_bytes,
@@ -64,6 +61,24 @@ pub(super) async fn manifest(State(app): Shared) -> ApiResult {
             "manifest": "/ojs/manifest",
             "health": "/ojs/v1/health",
             "metrics": "/metrics",
+            "events": "/ojs/v1/events/stream",
+            "websocket": "/ojs/v1/ws",
         },
     })))
+}
+
+fn extensions(streams: bool) -> Vec<&'static str> {
+    let mut extensions = vec![
+        "urn:ojs:ext:admin-api",
+        "urn:ojs:ext:backpressure",
+        "urn:ojs:ext:dead-letter",
+        "urn:ojs:ext:experimental:multi-tenancy",
+        "urn:ojs:ext:fair-scheduling",
+        "urn:ojs:ext:multi-tenancy",
+        "urn:ojs:ext:rate-limiting",
+    ];
+    if streams {
+        extensions.push("urn:ojs:ext:experimental:realtime");
+    }
+    extensions
 }

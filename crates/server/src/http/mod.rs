@@ -60,8 +60,10 @@ pub struct App {
     pub health: Health,
     pub settings: Settings,
     pub rules: Rules,
-    /// Counts open event streams against their cap.
+    /// Counts open event streams and WebSockets against their cap.
     streams: events::Room,
+    /// Subscriptions of WebSockets that have ended.
+    sockets: events::Remembered,
     /// Held while a tenant's configuration is read, merged and written, so that changes do not overlap.
     pub tenant_changes: Mutex<()>,
     metrics: metrics::Metrics,
@@ -81,8 +83,18 @@ impl App {
             tenancy: tenancy(&settings),
         };
         let streams = events::Room::new(settings.waiting().streams);
+        let sockets = events::Remembered::new(settings.waiting().streams);
         let metrics = metrics::Metrics::new(settings.metrics.labels);
-        Self { handle, health, settings, rules, streams, tenant_changes: Mutex::new(()), metrics }
+        Self {
+            handle,
+            health,
+            settings,
+            rules,
+            streams,
+            sockets,
+            tenant_changes: Mutex::new(()),
+            metrics,
+        }
     }
 }
 
@@ -146,6 +158,7 @@ fn served() -> Router<Arc<App>> {
         .route("/cron/{name}", get(cron::show).delete(cron::remove).patch(cron::toggle))
         .route("/events", get(events::list_or_stream))
         .route("/events/stream", get(events::stream_all))
+        .route("/ws", get(events::connect))
         .route("/rate-limits", get(rate_limits::list))
         .route(
             "/rate-limits/{key}",

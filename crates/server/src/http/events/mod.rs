@@ -11,7 +11,9 @@ mod names;
 mod notice;
 mod open;
 mod query;
+mod rate;
 mod room;
+mod socket;
 mod stream;
 mod trace;
 
@@ -22,6 +24,7 @@ use serde_json::{Value, json};
 
 pub(super) use self::open::{stream_all, stream_job, stream_queue};
 pub(super) use self::room::Room;
+pub(super) use self::socket::{Remembered, connect};
 
 use super::error::{ApiError, ApiResult};
 use super::params::Params;

@@ -23,22 +23,25 @@ pub(super) fn filter_of(params: &Params) -> EventFilter {
     let any = |names: &[&str]| -> Vec<String> {
         names.iter().flat_map(|name| params.list(name)).collect()
     };
-    let asked = any(&TENANTS);
-    let tenants = match caller() {
-        Some(own) if asked.is_empty() || asked.iter().any(|id| **id == *own) => {
-            vec![own.to_string()]
-        }
-        Some(_) => vec![NOBODY.to_owned()],
-        None => asked,
-    };
     EventFilter {
         types: TypeFilter(any(&TYPES)),
         queue: None,
         since: None,
         queues: any(&QUEUES),
         job_types: any(&JOB_TYPES),
-        tenants,
+        tenants: tenants_of(any(&TENANTS)),
         job: None,
+    }
+}
+
+/// The tenants whose events the caller gets, of those that it asks for; all if the list is empty.
+pub(super) fn tenants_of(asked: Vec<String>) -> Vec<String> {
+    match caller() {
+        Some(own) if asked.is_empty() || asked.iter().any(|id| **id == *own) => {
+            vec![own.to_string()]
+        }
+        Some(_) => vec![NOBODY.to_owned()],
+        None => asked,
     }
 }
 
@@ -82,6 +85,8 @@ pub(super) fn wants_stream(headers: &HeaderMap) -> bool {
     })
 }
 
-fn parse_id(text: &str) -> Option<JobId> {
+/// An event's id, also with the name of a connection behind it, as WebSockets write it.
+pub(super) fn parse_id(text: &str) -> Option<JobId> {
+    let text = text.split_once('.').map_or(text, |(id, _)| id);
     JobId::parse(text.strip_prefix("evt_").unwrap_or(text)).ok()
 }

@@ -18,6 +18,7 @@ use super::frame;
 use super::names::learn;
 use super::notice::{self, End, Gap};
 use super::query::Resume;
+use super::rate::Rate;
 use super::room::Open;
 use crate::runtime::{EventFilter, Names, ReadError, ends_job, time_of};
 
@@ -37,6 +38,7 @@ pub(super) struct Stream {
     live: bool,
     /// The last that was seen of the job is its end.
     over: bool,
+    rate: Rate,
     arrival: watch::Receiver<()>,
     ending: watch::Receiver<bool>,
     out: mpsc::Sender<Bytes>,
@@ -69,6 +71,7 @@ impl Stream {
             told: place.next,
             live: false,
             over: false,
+            rate: Rate::new(app.settings.events.max_per_second),
             arrival,
             ending,
             out,
@@ -129,6 +132,7 @@ impl Stream {
                 return;
             }
             self.live = true;
+            sleep_until(self.rate.ready()).await;
             if more {
                 continue;
             }
@@ -182,16 +186,19 @@ impl Stream {
             learn(&self.app, &mut shared, wanted.iter().map(|(_, event)| *event)).await?;
             names.clone_from(&shared);
         }
-        let begin = self.from;
+        let (begin, mut pushed) = (self.from, 0);
         for (number, event) in wanted {
             let pieces = self.form.pieces(self.app.handle.events(), (number, event), &names);
             pieces.iter().for_each(|piece| frame::write_event(text, piece));
             (self.from, self.seen) = (number + 1, event.at);
             self.told = self.from;
-            if text.len() > PIECE {
+            pushed += pieces.len();
+            if text.len() > PIECE || pushed >= self.rate.burst() {
+                self.rate.count(pushed);
                 return Ok(true);
             }
         }
+        self.rate.count(pushed);
         if let Some(seq) = self.filter.job {
             let own = EventFilter { job: Some(seq), ..EventFilter::default() };
             let last = chunk.from(begin).filter(|(_, event)| own.admits(event)).last();

@@ -1,0 +1,472 @@
+//! One WebSocket: reads requests, pushes the events of its subscriptions, and ends in order.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use hyper::upgrade::Upgraded;
+use hyper_util::rt::TokioIo;
+use rota_engine::Event;
+use rota_model::Millis;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{Bytes, Error, Message};
+
+use super::super::super::App;
+use super::super::super::caller::caller;
+use super::super::super::error::ApiError;
+use super::super::channel::{Channel, Scope};
+use super::super::form::Form;
+use super::super::names::learn;
+use super::super::notice::{self, Gap, Notice};
+use super::super::query::{parse_id, tenants_of};
+use super::super::rate::Rate;
+use super::super::room::Open;
+use super::message;
+use super::request::{self, ENVELOPES, Request, Subscribe, Unsubscribe};
+use super::subscriptions::{Subscription, Subscriptions};
+use crate::runtime::{About, EventFilter, Names, ReadError, TypeFilter, ends_job, time_of};
+
+type Socket = WebSocketStream<TokioIo<Upgraded>>;
+
+pub(super) struct Session {
+    app: Arc<App>,
+    /// Part of the ids of its events, by which a client that comes back names this connection.
+    id: u64,
+    subscriptions: Subscriptions,
+    /// How many subscriptions to envelopes there have been.
+    numbered: u64,
+    /// The next event to look at, and when the one before it happened.
+    from: u64,
+    seen: Millis,
+    /// When to look at a ring that was read to its end.
+    next_look: Instant,
+    next_ping: Instant,
+    /// The last ping was not answered yet.
+    unanswered: bool,
+    rate: Rate,
+    arrival: watch::Receiver<()>,
+    ending: watch::Receiver<bool>,
+    _room: Open,
+}
+
+/// Why a connection ends.
+enum End {
+    /// Nobody is there any more, or the client has said goodbye.
+    Gone,
+    Close(CloseCode, &'static str),
+}
+
+/// What there is to do next.
+enum Turn {
+    Message(Option<Result<Message, Error>>),
+    Ending,
+    Ping,
+    Look,
+    Wait,
+}
+
+/// The most bytes of a client's message.
+const MAX_MESSAGE: usize = 16 << 10;
+/// What is written at once, in bytes. What a client does not take in stays in the ring.
+const BUFFER: usize = 32 << 10;
+/// Between two looks into a busy ring: many events in one go instead of one at a time.
+const PACE: Duration = Duration::from_millis(10);
+/// How long a client may take nothing in, and how long it may take to answer a ping.
+const PATIENCE: Duration = Duration::from_secs(30);
+const PONG_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a connection may take to say goodbye.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+impl Session {
+    pub fn new(app: Arc<App>, room: Open) -> Self {
+        let events = app.handle.events();
+        let (place, now) = (events.place(), Instant::now());
+        Self {
+            id: fastrand::u64(..),
+            subscriptions: Subscriptions::default(),
+            numbered: 0,
+            from: place.next,
+            seen: place.last,
+            next_look: now,
+            next_ping: now + ping_interval(&app),
+            unanswered: false,
+            rate: Rate::new(app.settings.events.max_per_second),
+            arrival: events.listen(),
+            ending: events.ending(),
+            _room: room,
+            app,
+        }
+    }
+
+    pub async fn run(mut self, io: TokioIo<Upgraded>) {
+        let config = WebSocketConfig::default()
+            .read_buffer_size(4 << 10)
+            .write_buffer_size(BUFFER)
+            .max_message_size(Some(MAX_MESSAGE))
+            .max_frame_size(Some(MAX_MESSAGE));
+        let mut socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
+        let mut ending = self.ending.clone();
+        let overdue = async {
+            // The sender lives as long as the app.
+            let _ = ending.wait_for(|ended| *ended).await;
+            sleep(2 * FAREWELL).await;
+        };
+        tokio::select! {
+            () = self.serve(&mut socket) => {}
+            () = overdue => {}
+        }
+        let wanted = self.subscriptions.iter().map(|subscription| subscription.request.clone());
+        self.app.sockets.add(self.id, caller(), wanted.collect());
+    }
+
+    async fn serve(&mut self, socket: &mut Socket) {
+        if let End::Close(code, reason) = self.flow(socket).await {
+            let frame = CloseFrame { code, reason: reason.into() };
+            let goodbye = async {
+                socket.send(Message::Close(Some(frame))).await?;
+                // Until the client has said goodbye, too.
+                while socket.next().await.transpose()?.is_some() {}
+                Ok::<_, Error>(())
+            };
+            let _ = timeout(FAREWELL, goodbye).await;
+        }
+    }
+
+    async fn flow(&mut self, socket: &mut Socket) -> End {
+        loop {
+            let done = match self.next_turn(socket).await {
+                Turn::Wait => Ok(()),
+                Turn::Look => self.look(socket).await,
+                Turn::Ping => self.ping(socket).await,
+                Turn::Ending => self.say_goodbye(socket).await,
+                Turn::Message(message) => match message {
+                    None => Err(End::Gone),
+                    Some(Err(error)) => Err(end_of(&error)),
+                    Some(Ok(message)) => self.read(socket, message).await,
+                },
+            };
+            if let Err(end) = done {
+                return end;
+            }
+        }
+    }
+
+    async fn next_turn(&mut self, socket: &mut Socket) -> Turn {
+        self.arrival.mark_unchanged();
+        let is_subscribed = self.subscriptions.len() > 0;
+        let is_behind = is_subscribed && self.app.handle.events().place().next > self.from;
+        let ending = async { drop(self.ending.wait_for(|ended| *ended).await) };
+        tokio::select! {
+            biased;
+            message = socket.next() => Turn::Message(message),
+            () = ending => Turn::Ending,
+            () = sleep_until(self.next_ping) => Turn::Ping,
+            () = sleep_until(self.next_look), if is_behind => Turn::Look,
+            _ = self.arrival.changed(), if is_subscribed && !is_behind => Turn::Wait,
+        }
+    }
+
+    async fn read(&mut self, socket: &mut Socket, message: Message) -> Result<(), End> {
+        // Whoever sends anything is alive.
+        self.unanswered = false;
+        match message {
+            Message::Text(text) => self.answer(socket, &text).await,
+            // A pong was added to what is written next.
+            Message::Ping(_) => flush(socket).await,
+            Message::Pong(_) | Message::Frame(_) => Ok(()),
+            Message::Binary(_) => {
+                Err(End::Close(CloseCode::Unsupported, "messages are text in JSON"))
+            }
+            Message::Close(_) => {
+                let _ = timeout(FAREWELL, socket.flush()).await;
+                Err(End::Gone)
+            }
+        }
+    }
+
+    async fn answer(&mut self, socket: &mut Socket, text: &str) -> Result<(), End> {
+        match request::parse(text) {
+            Err(error) => feed(socket, message::error(&error, None)).await?,
+            Ok(Request::Subscribe(request)) => self.subscribe(socket, request, None).await?,
+            Ok(Request::Unsubscribe(which)) => self.unsubscribe(socket, &which).await?,
+            Ok(Request::Resume { last_event_id }) => self.resume(socket, &last_event_id).await?,
+        }
+        flush(socket).await
+    }
+
+    /// Subscribes, from the event `since` on if that is given.
+    async fn subscribe(
+        &mut self,
+        socket: &mut Socket,
+        request: Subscribe,
+        since: Option<u64>,
+    ) -> Result<(), End> {
+        // The place comes first: an end that a job's record does not show yet is behind it.
+        let place = self.app.handle.events().place();
+        let scope = match self.scope(&request).await {
+            Ok(scope) => scope,
+            Err(error) => {
+                return feed(socket, message::error(&error, Some(&request.channel))).await;
+            }
+        };
+        let (name, end) = (scope.name.clone(), scope.end);
+        let filter = EventFilter {
+            queue: scope.queue,
+            job: scope.job,
+            tenants: tenants_of(Vec::new()),
+            ..EventFilter::default()
+        };
+        let since = since.unwrap_or(place.next);
+        let subscription = match request.filter.clone() {
+            Some(wanted) => {
+                let types = TypeFilter(wanted.event_types);
+                let (queues, job_types) = (wanted.queues, wanted.job_types);
+                let filter = EventFilter { types, queues, job_types, ..filter };
+                Subscription { request, name, filter, form: Form::Envelope, since }
+            }
+            None => {
+                let types = TypeFilter(request.event_types.clone().unwrap_or_default());
+                Subscription { request, name, filter, form: Form::Flat(types), since }
+            }
+        };
+        feed(socket, message::subscribed(&subscription)).await?;
+        if self.subscriptions.len() == 0 {
+            (self.from, self.seen) = (since, place.last);
+        }
+        if let Some(end) = end.filter(|_| since == place.next) {
+            let id = self.app.handle.events().id_of(place.next - 1, place.last);
+            self.notify(socket, &subscription, end.notice(id)).await?;
+            return feed(socket, message::unsubscribed(&subscription)).await;
+        }
+        self.subscriptions.put(subscription);
+        Ok(())
+    }
+
+    /// What a request names, if there is room for it.
+    async fn scope(&mut self, request: &Subscribe) -> Result<Scope, ApiError> {
+        let scope = if request.channel == ENVELOPES {
+            self.numbered += 1;
+            let name = format!("sub_{:016x}_{}", self.id, self.numbered);
+            Scope { name, queue: None, job: None, end: None }
+        } else {
+            Channel::parse(&request.channel)?.scope(&self.app).await?
+        };
+        let most = self.app.settings.events.channels;
+        let is_new = !self.subscriptions.has(&Unsubscribe::Channel(scope.name.clone()));
+        if is_new && self.subscriptions.len() >= most {
+            let text = format!("The connection has {most} channels, which is the most.");
+            return Err(ApiError::invalid_request(text).hint(
+                "Unsubscribe from one, or open another connection; an operator can raise events.channels.",
+            ));
+        }
+        Ok(scope)
+    }
+
+    async fn unsubscribe(&mut self, socket: &mut Socket, which: &Unsubscribe) -> Result<(), End> {
+        match self.subscriptions.remove(which) {
+            Some(subscription) => feed(socket, message::unsubscribed(&subscription)).await,
+            None => {
+                let (Unsubscribe::Channel(name) | Unsubscribe::Id(name)) = which;
+                let error = ApiError::not_found("subscription", name);
+                feed(socket, message::error(&error, Some(name))).await
+            }
+        }
+    }
+
+    /// Goes back behind an event: with the subscriptions of the connection that it was sent on, if the
+    /// id tells which, and with those that this one has.
+    async fn resume(&mut self, socket: &mut Socket, last_event_id: &str) -> Result<(), End> {
+        let session = last_event_id.split_once('.').map(|(_, session)| session);
+        let session = session.and_then(|session| u64::from_str_radix(session, 16).ok());
+        let id = parse_id(last_event_id);
+        let number = id.and_then(|id| self.app.handle.events().number_of(id));
+        let (Some(id), Some(number)) = (id, number) else {
+            return feed(socket, message::unknown_event_id()).await;
+        };
+        let earlier = session.and_then(|session| self.app.sockets.take(session, caller().as_ref()));
+        if earlier.is_none() && self.subscriptions.len() == 0 {
+            return feed(socket, message::unknown_event_id()).await;
+        }
+        let from = number + 1;
+        for request in earlier.into_iter().flatten() {
+            self.subscribe(socket, request, Some(from)).await?;
+        }
+        self.subscriptions.iter_mut().for_each(|subscription| subscription.since = from);
+        (self.from, self.seen) = (from, time_of(id));
+        let first = self.app.handle.events().look(from).from;
+        if first > from {
+            self.skip_to(socket, first, false).await?;
+        }
+        Ok(())
+    }
+
+    /// Pushes the next events, if there are any.
+    async fn look(&mut self, socket: &mut Socket) -> Result<(), End> {
+        let look = self.app.handle.events().look(self.from);
+        let Some(chunk) = look.chunk else { return Ok(()) };
+        if look.from > self.from {
+            self.skip_to(socket, look.from, true).await?;
+        }
+        let wants = |number: u64, event: &Event| {
+            self.subscriptions.wanting(number, event).next().is_some() || self.ends(event).is_some()
+        };
+        let wanted: Vec<_> = chunk.from(self.from).filter(|(n, event)| wants(*n, event)).collect();
+        let mut names = Names::default();
+        if !wanted.is_empty() {
+            let mut shared = chunk.names.lock().await;
+            match learn(&self.app, &mut shared, wanted.iter().map(|(_, event)| *event)).await {
+                Ok(()) => names.clone_from(&shared),
+                Err(ReadError::Busy) => {
+                    self.next_look = Instant::now() + PACE;
+                    return Ok(());
+                }
+                Err(_) => return Err(End::Close(CloseCode::Error, "events cannot be read")),
+            }
+        }
+        let mut pushed = 0;
+        let mut last = chunk.from(self.from).last().map(|(number, event)| (number, event.at));
+        for (number, event) in wanted {
+            pushed += self.push(socket, number, event, &names).await?;
+            if pushed >= self.rate.burst() {
+                last = Some((number, event.at));
+                break;
+            }
+        }
+        if let Some((number, at)) = last {
+            (self.from, self.seen) = (number + 1, at);
+        }
+        flush(socket).await?;
+        self.rate.count(pushed);
+        let now = Instant::now();
+        self.next_look = self.rate.ready().max(now + PACE);
+        // A client that was slow to take events in has its ping behind them.
+        self.next_ping = self.next_ping.max(now);
+        Ok(())
+    }
+
+    /// How many messages were sent for the event.
+    async fn push(
+        &mut self,
+        socket: &mut Socket,
+        number: u64,
+        event: &Event,
+        names: &Names,
+    ) -> Result<usize, End> {
+        let (at, mut pushed) = (event.at.to_string(), 0);
+        for subscription in self.subscriptions.wanting(number, event) {
+            let events = self.app.handle.events();
+            for piece in subscription.form.pieces(events, (number, event), names) {
+                feed(socket, message::event(subscription, piece, &at, self.id)).await?;
+                pushed += 1;
+            }
+        }
+        // The channel of a job ends with the job.
+        let ended = self.ends(event).and_then(|seq| self.subscriptions.remove_job(seq));
+        if let Some(subscription) = ended {
+            feed(socket, message::unsubscribed(&subscription)).await?;
+        }
+        Ok(pushed)
+    }
+
+    /// The job that has ended with this event.
+    fn ends(&self, event: &Event) -> Option<rota_model::Seq> {
+        let job = About::of(&event.kind).job.filter(|_| ends_job(&event.kind))?;
+        Some(job.seq)
+    }
+
+    /// Goes on behind events that have left the ring, and says so on every channel.
+    async fn skip_to(&mut self, socket: &mut Socket, first: u64, live: bool) -> Result<(), End> {
+        let events = self.app.handle.events();
+        let now = self.app.handle.clock().now().wall;
+        let oldest = events.look(first).chunk;
+        let end = oldest.and_then(|chunk| Some(chunk.from(first).next()?.1.at)).unwrap_or(now);
+        for subscription in self.subscriptions.iter().filter(|one| one.since < first) {
+            let begin = self.from.max(subscription.since);
+            let missed = first - begin;
+            let gap = Gap {
+                channel: &subscription.name,
+                id: events.id_of(first - 1, end),
+                start: self.seen,
+                end,
+                missed: Some(missed),
+            };
+            if !live {
+                self.notify(socket, subscription, gap.notice()).await?;
+                continue;
+            }
+            let oldest = events.id_of(begin, self.seen);
+            let dropped = notice::dropped(&gap, missed, oldest, now);
+            feed(socket, message::warning(&dropped.data)).await?;
+            self.notify(socket, subscription, dropped).await?;
+        }
+        (self.from, self.seen) = (first, end);
+        Ok(())
+    }
+
+    async fn notify(
+        &self,
+        socket: &mut Socket,
+        subscription: &Subscription,
+        notice: Notice,
+    ) -> Result<(), End> {
+        let at = notice.at.to_string();
+        let piece = subscription.form.notice(notice);
+        feed(socket, message::event(subscription, piece, &at, self.id)).await
+    }
+
+    async fn ping(&mut self, socket: &mut Socket) -> Result<(), End> {
+        if self.unanswered {
+            return Err(End::Close(CloseCode::Policy, "no answer to a ping"));
+        }
+        feed(socket, Message::Ping(Bytes::new())).await?;
+        flush(socket).await?;
+        (self.unanswered, self.next_ping) = (true, Instant::now() + ping_interval(&self.app));
+        Ok(())
+    }
+
+    /// Pushes what is left and tells of the shutdown.
+    async fn say_goodbye(&mut self, socket: &mut Socket) -> Result<(), End> {
+        while self.subscriptions.len() > 0 && self.app.handle.events().place().next > self.from {
+            self.look(socket).await?;
+        }
+        let now = self.app.handle.clock().now().wall;
+        let id = self.app.handle.events().id_of(self.from - 1, self.seen);
+        let shutdown = notice::shutdown(id, now, FAREWELL.as_millis() as u64);
+        let piece = Form::Flat(TypeFilter::default()).notice(shutdown);
+        feed(socket, message::system_event(piece, &now.to_string(), self.id)).await?;
+        Err(End::Close(CloseCode::Away, "the server is shutting down"))
+    }
+}
+
+/// A ping must be answered before the next is due.
+fn ping_interval(app: &App) -> Duration {
+    app.settings.events.heartbeat.min(PONG_TIMEOUT)
+}
+
+/// Adds a message to what is written. Waits for the client if much is to be written already.
+async fn feed(socket: &mut Socket, message: Message) -> Result<(), End> {
+    in_time(socket.feed(message)).await
+}
+
+async fn flush(socket: &mut Socket) -> Result<(), End> {
+    in_time(socket.flush()).await
+}
+
+async fn in_time(write: impl Future<Output = Result<(), Error>>) -> Result<(), End> {
+    timeout(PATIENCE, write).await.map_err(|_| End::Gone)?.map_err(|error| end_of(&error))
+}
+
+fn end_of(error: &Error) -> End {
+    match error {
+        Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => End::Gone,
+        Error::Protocol(_) => End::Close(CloseCode::Protocol, "a frame is malformed"),
+        Error::Capacity(_) => End::Close(CloseCode::Size, "a message is longer than 16 KiB"),
+        Error::Utf8(_) => End::Close(CloseCode::Invalid, "a text is not UTF-8"),
+        _ => End::Gone,
+    }
+}
