@@ -51,6 +51,8 @@ pub enum Command<J = Target> {
     Delete(Vec<J>),
     /// Delete finished jobs whose retention has passed.
     Forget(Overdue),
+    /// Create a queue that does not exist yet, and keep it while it is idle.
+    CreateQueue(QueueName, QueueSettings),
     PauseQueue(QueueName),
     ResumeQueue(QueueName),
     ConfigureQueue(QueueName, QueueSettings),
@@ -73,6 +75,8 @@ pub enum Command<J = Target> {
     PutCron(Box<CronSpec>),
     RemoveCron(CronName),
     EnableCron(CronName, bool),
+    /// Start a run of a schedule now, even if it is disabled.
+    TriggerCron(CronName),
     /// Stop or resume all dispatching, schedules and timers.
     Maintain {
         enabled: bool,

@@ -5,9 +5,10 @@ use std::ops::Bound;
 
 use bytes::Bytes;
 use rota_model::cron::Schedule;
-use rota_model::{Class, CronName, Millis, Seq, TenantId};
+use rota_model::{Class, CronName, Millis, QueueName, Seq, TenantId};
 use serde::{Deserialize, Serialize};
 
+use crate::cron_history::CronHistory;
 use crate::{Asker, Cap, CapCounter, CapReached, Capped, CronSpec};
 
 pub(crate) struct Crons {
@@ -88,6 +89,8 @@ pub(crate) struct CronRow {
     /// When the next run was last computed. Skipped times up to here have been reported.
     #[serde(default)]
     planned: Option<Millis>,
+    #[serde(default, skip_serializing_if = "CronHistory::is_empty")]
+    pub history: CronHistory,
 }
 
 /// What happens to a due run while an earlier one is unfinished.
@@ -125,6 +128,7 @@ pub struct CronView {
     pub name: CronName,
     /// The tenant of its jobs.
     pub tenant: TenantId,
+    pub queue: QueueName,
     pub expression: String,
     pub timezone: String,
     pub overlap: Overlap,
@@ -155,6 +159,7 @@ impl Cron {
             run_count: 0,
             skip_count: 0,
             planned: None,
+            history: CronHistory::default(),
         };
         let mut cron = Self::restored(spec.schedule.clone(), row);
         cron.plan(now);
@@ -200,7 +205,7 @@ impl Cron {
     }
 
     /// When the schedule is due: for a run, or to report a skipped one.
-    fn wake_at(&self) -> Option<Millis> {
+    pub fn wake_at(&self) -> Option<Millis> {
         self.row.next_run.into_iter().chain(self.next_skip).min()
     }
 
@@ -208,6 +213,7 @@ impl Cron {
         CronView {
             name: name.clone(),
             tenant: self.row.class.tenant.clone(),
+            queue: self.row.class.queue.clone(),
             expression: self.row.expression.clone(),
             timezone: self.row.timezone.clone(),
             overlap: self.row.overlap,
@@ -361,7 +367,7 @@ impl Crons {
 
 #[cfg(test)]
 mod tests {
-    use rota_model::{JobType, Policy, QueueName};
+    use rota_model::{JobType, Policy};
 
     use super::*;
 
@@ -388,6 +394,7 @@ mod tests {
                 run_count: 0,
                 skip_count: 0,
                 planned: None,
+                history: CronHistory::default(),
             };
             let cron = Cron::restored(Schedule::parse("@hourly", "UTC").unwrap(), row);
             let shown = cron.view(&CronName::parse("a").unwrap()).shown;

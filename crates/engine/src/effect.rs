@@ -34,6 +34,11 @@ pub enum Reply {
         cron: Box<CronView>,
         created: bool,
     },
+    /// A run of a schedule that was triggered by request.
+    Triggered {
+        cron: Box<CronView>,
+        job: Box<Accepted>,
+    },
     Maintenance(Maintenance),
     /// The tenant, and whether it is new.
     Tenant {

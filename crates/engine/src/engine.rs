@@ -142,6 +142,7 @@ impl Engine {
             Command::Retry(targets) => self.retry(&targets),
             Command::Delete(targets) => self.delete(&targets),
             Command::Forget(overdue) => self.forget(&overdue),
+            Command::CreateQueue(name, settings) => self.create_queue(name, settings),
             Command::PauseQueue(name) => self.pause_queue(name),
             Command::ResumeQueue(name) => self.resume_queue(name),
             Command::ConfigureQueue(name, settings) => self.configure_queue(name, settings),
@@ -149,6 +150,7 @@ impl Engine {
             Command::PutCron(spec) => self.put_cron(&spec),
             Command::RemoveCron(name) => self.remove_cron(&name),
             Command::EnableCron(name, enabled) => self.enable_cron(&name, enabled),
+            Command::TriggerCron(name) => self.trigger_cron(name),
             Command::Maintain { enabled, reason, expected_ms } => {
                 self.maintain(enabled, reason, expected_ms)
             }

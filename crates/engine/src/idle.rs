@@ -65,7 +65,7 @@ impl Engine {
         let queue = self.queues.get_mut(ix);
         let row = &queue.row;
         let has_jobs = queue.shards > 0 || queue.jobs.total() > 0 || queue.done.total() > 0;
-        let set = row.paused.is_some() || row.settings != QueueSettings::default();
+        let set = row.requested || row.paused.is_some() || row.settings != QueueSettings::default();
         let figures = queue.stats.is_listed() || self.journal.minutes.has_counts_of(ix);
         let wanted =
             set || figures || !queue.paused_by.is_empty() || !queue.waiting_enqueues.is_empty();

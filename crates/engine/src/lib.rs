@@ -19,6 +19,7 @@ mod config;
 mod counting;
 mod creation;
 mod cron;
+mod cron_history;
 mod deadlines;
 mod effect;
 mod engine;
@@ -60,6 +61,7 @@ pub use command::{
 };
 pub use config::{Caps, Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope, Retention};
 pub use cron::{CronView, Overlap};
+pub use cron_history::{CronExecution, CronJob};
 pub use effect::{
     Accepted, Admission, BeatReply, Changed, Claimed, Effects, LimitStatus, Pressure, Reply,
     Settled,

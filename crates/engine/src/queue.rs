@@ -120,11 +120,15 @@ pub(crate) struct QueueRow {
     pub paused: Option<Millis>,
     #[serde(default)]
     pub settings: QueueSettings,
+    /// Created by request, and therefore kept while it is idle.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub requested: bool,
 }
 
 impl QueueRow {
     pub fn new(created: Millis) -> Self {
-        Self { created, owner: None, paused: None, settings: QueueSettings::default() }
+        let settings = QueueSettings::default();
+        Self { created, owner: None, paused: None, settings, requested: false }
     }
 }
 

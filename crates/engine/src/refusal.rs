@@ -1,6 +1,6 @@
 //! Refusals: why a well-formed command was not carried out.
 
-use rota_model::{JobId, LimitKey, PoolName, QueueName, State, TenantId, WorkerId};
+use rota_model::{JobId, LimitKey, PoolName, QueueName, Seq, State, TenantId, WorkerId};
 
 use crate::{Backpressure, CapReached};
 
@@ -41,10 +41,15 @@ pub enum Refusal {
         pool: PoolName,
     },
     UnknownQueue,
+    QueueExists,
     QueueHasJobs {
         living: u64,
     },
     UnknownCron,
+    /// The schedule's overlap policy is `skip`, and this job of an earlier run has not ended.
+    RunUnfinished {
+        run: Seq,
+    },
     CapReached(CapReached),
     /// A shared limit is not declared, and must be.
     UndeclaredKey {

@@ -98,6 +98,7 @@ impl Command<JobId> {
             Command::DropStaleWorker(worker) => Command::DropStaleWorker(worker),
             Command::Direct(worker, directive) => Command::Direct(worker, directive),
             Command::Forget(overdue) => Command::Forget(overdue),
+            Command::CreateQueue(queue, settings) => Command::CreateQueue(queue, settings),
             Command::PauseQueue(queue) => Command::PauseQueue(queue),
             Command::ResumeQueue(queue) => Command::ResumeQueue(queue),
             Command::ConfigureQueue(queue, settings) => Command::ConfigureQueue(queue, settings),
@@ -114,6 +115,7 @@ impl Command<JobId> {
             Command::PutCron(spec) => Command::PutCron(spec),
             Command::RemoveCron(name) => Command::RemoveCron(name),
             Command::EnableCron(name, enabled) => Command::EnableCron(name, enabled),
+            Command::TriggerCron(name) => Command::TriggerCron(name),
             Command::Maintain { enabled, reason, expected_ms } => {
                 Command::Maintain { enabled, reason, expected_ms }
             }

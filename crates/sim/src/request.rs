@@ -39,6 +39,7 @@ pub enum Request {
     Delete(Vec<JobId>),
     /// Remove up to this many finished jobs whose retention has passed.
     Retain(usize),
+    CreateQueue(QueueName, QueueSettings),
     PauseQueue(QueueName),
     ResumeQueue(QueueName),
     ConfigureQueue(QueueName, QueueSettings),
@@ -46,6 +47,7 @@ pub enum Request {
     PutCron(Box<CronSpec>),
     RemoveCron(CronName),
     EnableCron(CronName, bool),
+    TriggerCron(CronName),
     PauseShard(TenantId, QueueName),
     ResumeShard(TenantId, QueueName),
     PutTenant(TenantId, TenantConfig),

@@ -10,22 +10,55 @@ use super::enqueue::EnqueuedBy;
 use crate::admission::Obstacle;
 use crate::cron::{Cron, Overlap};
 use crate::scheduler::WaitingJob;
-use crate::{Capped, CronSpec, Engine, EventKind, Refusal, Reply};
+use crate::{
+    Accepted, CapReached, Capped, CronExecution, CronSpec, Engine, EventKind, Refusal, Reply,
+};
 
-/// Why a run is skipped, and the unfinished run that caused it, if any.
-struct Skip {
-    reason: &'static str,
-    existing: Option<Seq>,
+/// Why a schedule cannot run.
+enum NoRun {
+    /// The policy is [`Overlap::Skip`], and this run has not ended.
+    Unfinished(Seq),
+    /// The run's local time does not exist (DST).
+    NoSuchTime,
+    TooManyRuns(CapReached),
+    NotAdmitted(Obstacle),
 }
 
-/// The skip reason that is reported when a run is not admitted.
-fn skip_reason(obstacle: &Obstacle) -> &'static str {
-    let Obstacle::Refused(Refusal::CapReached(reached)) = obstacle else { return "quota_exceeded" };
-    match reached.capped {
-        Capped::Tenants => "too_many_tenants",
-        Capped::Queues => "too_many_queues",
-        Capped::Classes | Capped::KeptClasses => "too_many_classes",
-        _ => "quota_exceeded",
+impl NoRun {
+    /// The reason that is reported when a due run is skipped.
+    fn skip_reason(&self) -> &'static str {
+        match self {
+            NoRun::Unfinished(_) => "overlap_skip",
+            NoRun::NoSuchTime => "dst_skip",
+            NoRun::TooManyRuns(_) => "too_many_runs",
+            NoRun::NotAdmitted(Obstacle::Refused(Refusal::CapReached(reached))) => {
+                match reached.capped {
+                    Capped::Tenants => "too_many_tenants",
+                    Capped::Queues => "too_many_queues",
+                    Capped::Classes | Capped::KeptClasses => "too_many_classes",
+                    _ => "quota_exceeded",
+                }
+            }
+            NoRun::NotAdmitted(_) => "quota_exceeded",
+        }
+    }
+
+    fn unfinished_run(&self) -> Option<Seq> {
+        match self {
+            NoRun::Unfinished(seq) => Some(*seq),
+            _ => None,
+        }
+    }
+}
+
+impl From<NoRun> for Refusal {
+    fn from(no_run: NoRun) -> Self {
+        match no_run {
+            NoRun::Unfinished(run) => Refusal::RunUnfinished { run },
+            NoRun::NoSuchTime => unreachable!("only due runs have such times"),
+            NoRun::TooManyRuns(reached) => reached.into(),
+            NoRun::NotAdmitted(Obstacle::Full(refusal) | Obstacle::Refused(refusal)) => refusal,
+        }
     }
 }
 
@@ -46,6 +79,7 @@ impl Engine {
             cron.row.last_run = old.row.last_run;
             cron.row.run_count = old.row.run_count;
             cron.row.skip_count = old.row.skip_count;
+            cron.row.history = old.row.history;
             cron.runs = old.runs;
             cron.plan(self.wall());
             if spec.overlap != Overlap::Enqueue {
@@ -79,52 +113,77 @@ impl Engine {
         Reply::Cron { cron: view, created: false }
     }
 
+    /// Starts a run now. The overlap policy and all quotas apply. A run that is due stays due.
+    pub(crate) fn trigger_cron(&mut self, name: CronName) -> Reply {
+        if self.crons.get(&name).is_none() {
+            return Reply::Refused(Refusal::UnknownCron);
+        }
+        let now = self.wall();
+        let (job, class) = match self.next_run(&name, now) {
+            Ok(run) => run,
+            Err(no_run) => return Reply::Refused(no_run.into()),
+        };
+        let accepted = self.run_cron(&name, job, class, now);
+        let mut cron = self.crons.take(&name).expect("the schedule exists");
+        cron.row.run_count += 1;
+        cron.row.last_run = Some(now);
+        cron.row.history.add(CronExecution::ran(now, accepted.seq, accepted.id, true));
+        if cron.wake_at().is_none_or(|due| due > now) {
+            cron.plan(now);
+        }
+        let view = Box::new(cron.view(&name));
+        self.save_cron(name, cron);
+        Reply::Triggered { cron: view, job: Box::new(accepted) }
+    }
+
     /// Handles one due schedule: enqueues its run, and reports runs whose local time does not
     /// exist. Any number of missed occurrences are made up for by one run.
     pub(crate) fn trigger_one_cron(&mut self) -> bool {
         let Some(name) = self.crons.due(self.wall()) else {
             return false;
         };
-        let mut skips = self.report_dst_skips(&name);
+        let mut executions = self.report_dst_skips(&name);
         let cron = self.crons.get(&name).expect("a due schedule exists");
         let due = cron.row.next_run.filter(|at| *at <= self.wall());
-        let mut ran = false;
         if let Some(scheduled_for) = due {
-            match self.next_run(&name, scheduled_for) {
+            executions.push(match self.next_run(&name, scheduled_for) {
                 Ok((job, class)) => {
-                    ran = true;
-                    self.run_cron(&name, job, class, scheduled_for);
+                    let accepted = self.run_cron(&name, job, class, scheduled_for);
+                    CronExecution::ran(scheduled_for, accepted.seq, accepted.id, false)
                 }
-                Err(skip) => {
-                    skips += 1;
-                    self.skip_run(&name, skip, scheduled_for);
-                }
-            }
+                Err(no_run) => self.skip_run(&name, &no_run, scheduled_for),
+            });
         }
         let mut cron = self.crons.take(&name).expect("a due schedule exists");
-        cron.row.run_count += u64::from(ran);
-        cron.row.skip_count += skips;
+        for execution in executions {
+            let count = match execution.skipped {
+                Some(_) => &mut cron.row.skip_count,
+                None => &mut cron.row.run_count,
+            };
+            *count += 1;
+            cron.row.history.add(execution);
+        }
         cron.row.last_run = due.or(cron.row.last_run);
         cron.plan(self.wall());
         self.save_cron(name, cron);
         true
     }
 
-    /// Creates the job of a due run and admits it.
+    /// Creates the job of a run and admits it.
     fn next_run(
         &mut self,
         name: &CronName,
         scheduled_for: Millis,
-    ) -> Result<(NewJob, ClassId), Skip> {
+    ) -> Result<(NewJob, ClassId), NoRun> {
         let id = self.new_job_id();
-        let cron = self.crons.get(name).expect("a due schedule exists");
+        let cron = self.crons.get(name).expect("the schedule exists");
         if let (Overlap::Skip, Some(&seq)) = (cron.row.overlap, cron.runs.last()) {
-            return Err(Skip { reason: "overlap_skip", existing: Some(seq) });
+            return Err(NoRun::Unfinished(seq));
         }
         let replaces = cron.row.overlap == Overlap::CancelPrevious && !cron.runs.is_empty();
         let asker = self.asker(Some(&cron.row.class.tenant));
-        if !replaces && self.crons.check_run_cap(asker).is_err() {
-            return Err(Skip { reason: "too_many_runs", existing: None });
+        if !replaces {
+            self.crons.check_run_cap(asker).map_err(NoRun::TooManyRuns)?;
         }
         let job = NewJob {
             id,
@@ -135,10 +194,9 @@ impl Engine {
             pending: false,
             body: envelope::body_of_run(&cron.row.body, name, scheduled_for),
         };
-        let skip = |reason| Skip { reason, existing: None };
-        let jobs = std::slice::from_ref(&job);
-        self.admit(jobs).map_err(|obstacle| skip(skip_reason(&obstacle)))?;
-        let class = self.class_id(&job.class).map_err(|_| skip("too_many_queues"))?;
+        self.admit(std::slice::from_ref(&job)).map_err(NoRun::NotAdmitted)?;
+        let class = self.class_id(&job.class);
+        let class = class.map_err(|refusal| NoRun::NotAdmitted(Obstacle::Refused(refusal)))?;
         Ok((job, class))
     }
 
@@ -148,8 +206,14 @@ impl Engine {
         JobId::v7(self.wall().0, random)
     }
 
-    fn run_cron(&mut self, name: &CronName, job: NewJob, class: ClassId, scheduled_for: Millis) {
-        let cron = self.crons.get(name).expect("a due schedule exists");
+    fn run_cron(
+        &mut self,
+        name: &CronName,
+        job: NewJob,
+        class: ClassId,
+        scheduled_for: Millis,
+    ) -> Accepted {
+        let cron = self.crons.get(name).expect("the schedule exists");
         let overlap = cron.row.overlap;
         let (expression, run_count) = (cron.row.expression.as_str().into(), cron.row.run_count + 1);
         let earlier: Vec<Seq> = match overlap {
@@ -164,6 +228,7 @@ impl Engine {
         let job = self.job_ref(accepted.seq, class).named(accepted.id);
         let cron = name.clone();
         self.emit(EventKind::CronTriggered { cron, expression, job, scheduled_for, run_count });
+        accepted
     }
 
     /// A run has ended. With `Overlap::Enqueue`, the next held run is released.
@@ -222,18 +287,15 @@ impl Engine {
         self.crons.insert(name, cron);
     }
 
-    /// Reports runs whose local time does not exist (DST), and returns their number.
-    fn report_dst_skips(&mut self, name: &CronName) -> u64 {
+    /// Reports runs whose local time does not exist (DST).
+    fn report_dst_skips(&mut self, name: &CronName) -> Vec<CronExecution> {
         let cron = self.crons.get(name).expect("a due schedule exists");
-        let skipped = cron.skipped(self.wall());
-        for scheduled_for in &skipped {
-            self.skip_run(name, Skip { reason: "dst_skip", existing: None }, *scheduled_for);
-        }
-        skipped.len() as u64
+        let skipped = cron.skipped(self.wall()).into_iter();
+        skipped.map(|time| self.skip_run(name, &NoRun::NoSuchTime, time)).collect()
     }
 
-    fn skip_run(&mut self, name: &CronName, skip: Skip, scheduled_for: Millis) {
-        let Skip { reason, existing } = skip;
+    fn skip_run(&mut self, name: &CronName, why: &NoRun, scheduled_for: Millis) -> CronExecution {
+        let (reason, existing) = (why.skip_reason(), why.unfinished_run());
         let cron = self.crons.get(name).expect("a due schedule exists");
         self.emit(EventKind::CronSkipped {
             cron: name.clone(),
@@ -243,5 +305,6 @@ impl Engine {
             existing,
             scheduled_for,
         });
+        CronExecution::skipped(scheduled_for, reason)
     }
 }

@@ -1,4 +1,4 @@
-//! Operator commands on queues: pause, resume, configure, delete.
+//! Operator commands on queues: create, pause, resume, configure, delete.
 
 use rota_model::mutation::{Mutation, RowKind};
 use rota_model::{LimitKey, QueueName};
@@ -8,6 +8,16 @@ use crate::scheduler::Reconfigured;
 use crate::{Backpressure, Engine, EventKind, QueueSettings, Refusal, Reply};
 
 impl Engine {
+    pub(crate) fn create_queue(&mut self, name: QueueName, settings: QueueSettings) -> Reply {
+        if self.queues.find_existing(&name).is_some() {
+            return Reply::Refused(Refusal::QueueExists);
+        }
+        self.change_queue(&name, |queue| {
+            (queue.settings, queue.requested) = (settings, true);
+            None
+        })
+    }
+
     pub(crate) fn pause_queue(&mut self, name: QueueName) -> Reply {
         let now = self.wall();
         self.change_queue(&name, |queue| {

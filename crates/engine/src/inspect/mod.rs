@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use crate::queue::{Queue, QueueIx};
 use crate::stats::Interval;
 use crate::worker::Worker;
-use crate::{CronView, Engine, QueueSettings, Registration, WorkerCounts};
+use crate::{CronExecution, CronView, Engine, QueueSettings, Registration, WorkerCounts};
 
 #[derive(Debug, Clone)]
 pub struct QueueView {
@@ -218,6 +218,13 @@ impl Engine {
     #[must_use]
     pub fn cron(&self, name: &CronName) -> Option<CronView> {
         self.crons.get(name).map(|cron| cron.view(name))
+    }
+
+    /// The last executions of a schedule, newest first.
+    #[must_use]
+    pub fn cron_history(&self, name: &CronName) -> Vec<CronExecution> {
+        let history = self.crons.get(name).map(|cron| cron.row.history.newest_first());
+        history.into_iter().flatten().cloned().collect()
     }
 
     /// Up to `most` schedules after this name, without the first `skip`. `None` for `enabled` means

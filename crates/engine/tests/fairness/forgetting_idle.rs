@@ -46,6 +46,19 @@ fn a_queue_and_a_tenant_without_anything_are_forgotten() {
 }
 
 #[test]
+fn a_queue_that_was_asked_for_is_kept() {
+    let mut world = World::new();
+    world.apply(Command::CreateQueue(queue("q"), QueueSettings::default()));
+    hours(&mut world, 5);
+    assert!(world.engine.queue("q").is_some());
+    world.crash(0);
+    hours(&mut world, 5);
+    assert!(world.engine.queue("q").is_some());
+    world.apply(Command::DeleteQueue(queue("q")));
+    assert!(world.engine.queue("q").is_none());
+}
+
+#[test]
 fn a_deleted_tenant_leaves_nothing_to_be_written_out() {
     let mut world = World::new();
     let sent = world.enqueue(&job("gone").queue("q"), 1);

@@ -20,7 +20,7 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let filter = Filter::dead_letter(&params)?;
     let window = Window::from_params(&params, 50, 200)?;
     let page = job_pages::find(&app, &filter, &window).await?;
-    Ok(reply::raw(StatusCode::OK, job_json::page_json("jobs", &page.records, &page.pagination)))
+    Ok(reply::raw(StatusCode::OK, job_json::page_json(&page.records, &page.pagination)))
 }
 
 pub(super) async fn stats(State(app): Shared) -> ApiResult {

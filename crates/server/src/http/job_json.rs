@@ -164,18 +164,20 @@ pub(super) fn write_record(out: &mut Vec<u8>, record: &Record) {
     out.push(b'}');
 }
 
-/// The JSON of a page of jobs, as the member `key`.
-pub(super) fn page_json(key: &str, records: &[Record], pagination: &Value) -> Vec<u8> {
-    let mut out = Vec::with_capacity(64 + records.len() * 512);
-    out.extend_from_slice(format!("{{\"{key}\":[").as_bytes());
+/// The JSON of a page of jobs, under both names that the specification's documents use.
+pub(super) fn page_json(records: &[Record], pagination: &Value) -> Vec<u8> {
+    let mut jobs = Vec::with_capacity(records.len() * 512);
     for (i, record) in records.iter().enumerate() {
         if i > 0 {
-            out.push(b',');
+            jobs.push(b',');
         }
-        write_record(&mut out, record);
+        write_record(&mut jobs, record);
     }
-    out.extend_from_slice(format!("],\"pagination\":{pagination}}}").as_bytes());
-    out
+    let rest = match pagination.get("total") {
+        Some(total) => format!("],\"total\":{total},\"pagination\":{pagination}}}"),
+        None => format!("],\"pagination\":{pagination}}}"),
+    };
+    [b"{\"jobs\":[", &*jobs, b"],\"items\":[", &*jobs, rest.as_bytes()].concat()
 }
 
 fn write_live(members: &mut Members<'_>, live: &Live, record: &Record) {

@@ -42,7 +42,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::middleware::from_fn;
-use axum::routing::{any, delete, get, post, put};
+use axum::routing::{delete, get, post};
 use rota_model::Scope;
 use rota_model::envelope::{Rules, Tenancy};
 use tokio::sync::Mutex;
@@ -66,6 +66,8 @@ pub struct App {
     sockets: events::Remembered,
     /// Held while a tenant's configuration is read, merged and written, so that changes do not overlap.
     pub tenant_changes: Mutex<()>,
+    /// The same for cron jobs.
+    pub cron_changes: Mutex<()>,
     metrics: metrics::Metrics,
 }
 
@@ -93,6 +95,7 @@ impl App {
             streams,
             sockets,
             tenant_changes: Mutex::new(()),
+            cron_changes: Mutex::new(()),
             metrics,
         }
     }
@@ -117,8 +120,6 @@ pub fn service(app: Arc<App>) -> HttpService {
 fn router(app: Arc<App>) -> Router {
     served()
         .route_layer(from_fn(known_params::check))
-        // In the table of `unserved`. Without this, `bulk` would be taken for the id of a job.
-        .route("/ojs/v1/jobs/bulk/cancel", any(system::not_found))
         .fallback(system::not_found)
         .method_not_allowed_fallback(system::method_not_allowed)
         .with_state(app)
@@ -128,7 +129,8 @@ fn router(app: Arc<App>) -> Router {
 fn served() -> Router<Arc<App>> {
     let v1 = Router::new()
         .route("/health", get(system::health))
-        .route("/jobs", post(jobs::enqueue))
+        .route("/jobs", get(admin::jobs::list).post(jobs::enqueue))
+        .route("/jobs/bulk/{action}", post(admin::bulk::run_unconfirmed))
         .route("/jobs/batch", post(jobs::enqueue_batch))
         .route("/jobs/{id}", get(jobs::info).delete(jobs::cancel))
         .route("/jobs/{id}/activate", post(jobs::activate))
@@ -142,8 +144,13 @@ fn served() -> Router<Arc<App>> {
         .route("/workers", post(workers::register))
         .route("/workers/deregister", post(workers::deregister))
         .route("/workers/{id}", delete(workers::deregister_by_path))
-        .route("/queues", get(queues::list))
-        .route("/queues/{name}", get(queues::stats))
+        .route("/queues", get(queues::list).post(admin::queue_config::create))
+        .route("/queues/{name}", get(queues::stats).delete(admin::queue_delete::delete))
+        .route(
+            "/queues/{name}/config",
+            get(admin::queue_config::show).put(admin::queue_config::configure),
+        )
+        .route("/queues/{name}/purge", post(admin::queues::purge_finished))
         .route("/queues/{name}/stats", get(queues::stats))
         .route("/queues/{name}/events", get(events::stream_queue))
         .route("/queues/{name}/pause", post(queues::pause))
@@ -154,8 +161,6 @@ fn served() -> Router<Arc<App>> {
         .route("/dead-letter/stats", get(dead_letter::stats))
         .route("/dead-letter/{id}", get(dead_letter::show).delete(dead_letter::delete))
         .route("/dead-letter/{id}/retry", post(dead_letter::retry))
-        .route("/cron", get(cron::list).post(cron::register))
-        .route("/cron/{name}", get(cron::show).delete(cron::remove).patch(cron::toggle))
         .route("/events", get(events::list_or_stream))
         .route("/events/stream", get(events::stream_all))
         .route("/ws", get(events::connect))
@@ -166,14 +171,18 @@ fn served() -> Router<Arc<App>> {
         )
         .route("/pools", get(admin::pools::list))
         .route("/pools/{name}", get(admin::pools::show))
-        .route("/metrics", get(metrics::scrape));
+        .route("/metrics", get(metrics::scrape))
+        .merge(cron::routes());
     let admin = Router::new()
-        .route("/queues", get(admin::queues::list))
+        .route("/queues", get(admin::queues::list).post(admin::queue_config::create))
         .route("/queues/{name}", get(admin::queues::show).delete(admin::queue_delete::delete))
         .route("/queues/{name}/pause", post(admin::queues::pause))
         .route("/queues/{name}/resume", post(admin::queues::resume))
         .route("/queues/{name}/jobs", delete(admin::queues::purge))
-        .route("/queues/{name}/config", put(admin::queue_config::configure))
+        .route(
+            "/queues/{name}/config",
+            get(admin::queue_config::show).put(admin::queue_config::configure),
+        )
         .route(
             "/queues/{name}/rate-limit",
             get(rate_limits::show_queue)

@@ -20,7 +20,7 @@ const SLICE: usize = 500;
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let page = page(&app, &NameWindow::from_params(&params, 50, 200)?).await?;
     let rows: Vec<Value> = page.items.iter().map(summary).collect();
-    Ok(reply::ok(&json!({"queues": rows, "pagination": page.pagination})))
+    Ok(reply::ok(&json!({"queues": rows, "items": rows, "pagination": page.pagination})))
 }
 
 /// The specification's documents disagree about `queue`: an object, or the queue's name with all figures
@@ -199,7 +199,7 @@ pub(super) fn fullness(view: &QueueView) -> Value {
     })
 }
 
-fn summary(view: &QueueView) -> Value {
+pub(super) fn summary(view: &QueueView) -> Value {
     let mut queue = json!({
         "name": view.name.local(),
         "status": status(view),

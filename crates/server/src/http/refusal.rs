@@ -79,7 +79,14 @@ impl From<Refusal> for ApiError {
             ))
             .detail("pool", pool.to_string()),
             Refusal::UnknownQueue => Self::not_found("queue", "?"),
+            Refusal::QueueExists => Self::conflict("There is a queue of this name already.")
+                .hint("PUT /ojs/v1/queues/{name}/config changes its configuration."),
             Refusal::UnknownCron => Self::not_found("cron job", "?"),
+            // Its number is of no use to clients; the route names the job.
+            Refusal::RunUnfinished { .. } => Self::conflict(
+                "An earlier run of the cron job has not ended, and its overlap_policy is 'skip'.",
+            )
+            .hint("Wait for it, cancel it, or choose another overlap_policy."),
             Refusal::CapReached(reached) => cap_reached::error(&reached),
             Refusal::UndeclaredKey { key } => Self::validation(
                 "rate_limit.scope",

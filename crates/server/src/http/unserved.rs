@@ -41,6 +41,7 @@ pub const UNSERVED: &[Unserved] = &[
     // ojs-http-binding, ojs-schema-registry, ojs-job-versioning
     none("*", "/ojs/v1/schemas", "schemas"),
     none("*", "/ojs/v1/schemas/*", "schemas"),
+    none("*", "/ojs/v1/admin/schemas", "schemas"),
     none("*", "/ojs/v1/admin/schemas/*", "schemas"),
     none("*", "/ojs/v1/admin/routing/*", "routing by job version"),
     // ojs-webhooks
@@ -66,17 +67,8 @@ pub const UNSERVED: &[Unserved] = &[
     instead("POST", "/ojs/v1/jobs/{id}/ack", "acks by path", "Use POST /ojs/v1/workers/ack."),
     // ojs-bulk-operations
     instead("POST", "/ojs/v1/jobs/bulk", "bulk operations", "Use POST /ojs/v1/jobs/batch."),
-    instead("POST", "/ojs/v1/jobs/bulk/cancel", "bulk operations", SEE_BULK),
-    instead("POST", "/ojs/v1/jobs/bulk/retry", "bulk operations", SEE_BULK),
-    instead("POST", "/ojs/v1/jobs/bulk/delete", "bulk operations", SEE_BULK),
     // ojs-priority, ojs-queue-config, ojs-realtime 9
     none("GET", "/ojs/v1/queues/{queue}/priority-stats", "statistics by priority"),
-    instead(
-        "PUT",
-        "/ojs/v1/queues/{name}/config",
-        "queue configuration at this path",
-        "Use PUT /ojs/v1/admin/queues/{name}/config.",
-    ),
     instead(
         "GET",
         "/ojs/v1/queues/{name}/jobs",
@@ -88,6 +80,24 @@ pub const UNSERVED: &[Unserved] = &[
     none("*", "/v1/federation/*", "federation"),
     // ojs-encryption
     none("POST", "/codec/*", "encryption codecs"),
+    // Not in the specification: pages of the admin UI
+    none("GET", "/ojs/v1/unique-jobs", "lists of unique jobs"),
+    none("GET", "/ojs/v1/middleware", "lists of middleware"),
+    // Not in the specification: commands of ojs-cli
+    none("GET", "/ojs/v1/admin/jobs/{id}/trace", "execution traces"),
+    instead("GET", "/ojs/v1/events/{id}/history", "execution history", SEE_EVENTS),
+    instead(
+        "GET",
+        "/ojs/v1/admin/observability/health",
+        "health scores",
+        "Use GET /ojs/v1/health.",
+    ),
+    instead(
+        "POST",
+        "/ojs/v1/admin/workers/directive",
+        "directives to all workers at once",
+        "Use POST /ojs/v1/admin/workers/{id}/quiet or resume.",
+    ),
     // Not in the specification: agents of the JavaScript and Python SDKs
     none("*", "/v1/agent/*", "agents"),
     none("*", "/v1/agents/*", "agents"),
@@ -95,7 +105,6 @@ pub const UNSERVED: &[Unserved] = &[
 
 const SEE_EVENTS: &str = "Use GET /ojs/v1/events, which has the recent past.";
 const SEE_JOB: &str = "Use GET /ojs/v1/jobs/{id} for each job.";
-const SEE_BULK: &str = "Use POST /ojs/v1/admin/jobs/bulk/{cancel, retry or delete}.";
 
 /// The error for a request without a route, if the table has it.
 pub(super) fn error(method: &Method, uri: &Uri) -> Option<ApiError> {

@@ -20,7 +20,7 @@ pub(super) enum Prepared {
 
 /// Whether a request adds jobs or schedules. Such requests are refused while the disk is full.
 pub(super) fn adds_data(ask: &Ask) -> bool {
-    matches!(ask, Ask::Command(Command::Enqueue(_) | Command::PutCron(_)))
+    matches!(ask, Ask::Command(Command::Enqueue(_) | Command::PutCron(_) | Command::TriggerCron(_)))
 }
 
 impl<R: Reader> EngineLoop<R> {

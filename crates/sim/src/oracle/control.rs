@@ -25,7 +25,7 @@ impl World {
             Command::ResumeQueue(name) => {
                 self.queues.entry(name.clone()).or_default().paused = false;
             }
-            Command::ConfigureQueue(name, settings) => {
+            Command::ConfigureQueue(name, settings) | Command::CreateQueue(name, settings) => {
                 let queue = self.queues.entry(name.clone()).or_default();
                 queue.concurrency = settings.concurrency;
                 queue.bounds = settings.bounds;

@@ -208,10 +208,12 @@ impl World {
     fn is_cancelled(&self, seq: Seq, scene: &Scene<'_>) -> bool {
         let by_owner = matches!(scene.step.command, Command::Cancel(_)) && scene.names(seq);
         let run_of = self.jobs.get(&seq).and_then(|job| job.run_of.as_ref());
-        let cron = run_of.and_then(|name| self.crons.get(name));
-        by_owner
-            || cron
-                .is_some_and(|cron| cron.overlap == Overlap::CancelPrevious && cron.owes(self.wall))
+        let cron = run_of.and_then(|name| Some((name, self.crons.get(name)?)));
+        let is_replaced = cron.is_some_and(|(name, cron)| {
+            let triggered = matches!(&scene.step.command, Command::TriggerCron(by) if by == name);
+            cron.overlap == Overlap::CancelPrevious && (triggered || cron.owes(self.wall))
+        });
+        by_owner || is_replaced
     }
 
     /// It has not met limits elsewhere too often.

@@ -183,7 +183,8 @@ impl World {
         let Some(queue) = self.queues.get(&job.class.queue) else { return false };
         let bounds = queue.bounds.filter(|b| b.strategy == Backpressure::DropOldest);
         let Some(bounds) = bounds else { return false };
-        let owed = !scene.was_frozen && self.owes_run_of(&job.class.queue);
+        let owed = !scene.was_frozen && self.owes_run_of(&job.class.queue)
+            || self.triggers_run_of(&job.class.queue, scene);
         let newcomer = |of: &TenantId| {
             let mut ours = scene.brought.iter().filter(|new| new.class.queue == job.class.queue);
             owed || ours.any(|new| new.class.tenant == *of)

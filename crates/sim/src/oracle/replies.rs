@@ -25,6 +25,10 @@ impl World {
                     ..
                 })),
             ) => self.check_missed(fetch, scene),
+            (Command::TriggerCron(name), _) => self.check_triggered(name, scene),
+            (Command::CreateQueue(name, _), Reply::Refused(Refusal::QueueExists)) => {
+                ensure(self.queues.contains_key(name), Rule::Reply, || format!("no {name} yet"))
+            }
             (_, Reply::Refused(_)) => Ok(()),
             (
                 Command::Enqueue(Enqueue { jobs, .. }),

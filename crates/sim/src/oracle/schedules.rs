@@ -1,6 +1,6 @@
 //! Recurring schedules: when they may run, and what a run does to the one before.
 
-use rota_engine::{Backpressure, Bounds, Capped, Overlap};
+use rota_engine::{Backpressure, Bounds, Capped, Command, Overlap, Refusal, Reply};
 use rota_model::{CronName, Live, Millis, QueueName, Quota, Seq, State, TenantId};
 use rota_store::{Mutation, NewRow, RowKind};
 
@@ -37,18 +37,38 @@ impl World {
         };
         let earlier = self.unfinished_runs(&name);
         let wall = self.wall;
+        let asked = matches!(&scene.step.command, Command::TriggerCron(asked) if *asked == name);
         let cron = self.crons.get_mut(&name).expect("the schedule was just found");
         let due = cron.owes(wall) && !scene.was_frozen;
-        ensure(due, Rule::Cron, || format!("{name} ran when it was not due"))?;
+        ensure(due || asked, Rule::Cron, || format!("{name} ran when it was not due"))?;
         let (alone, held) = match cron.overlap {
             Overlap::Skip | Overlap::CancelPrevious => (earlier.is_empty(), false),
             Overlap::Allow => (true, false),
             Overlap::Enqueue => (true, !earlier.is_empty()),
         };
-        cron.settled = wall;
+        // What is due stays due when a run is triggered by hand.
+        if !asked {
+            cron.settled = wall;
+        }
         let right = alone && live.held == held && live.state == State::Available;
         ensure(right, Rule::Cron, || format!("{name} ran as {live:?} beside {earlier:?}"))?;
         Ok(name)
+    }
+
+    /// A schedule runs when it is told to, unless its policy or a limit is in the way.
+    pub(super) fn check_triggered(&self, name: &CronName, scene: &Scene<'_>) -> Check {
+        let right = match (&scene.step.reply, self.crons.get(name)) {
+            (Reply::Refused(Refusal::UnknownCron), cron) => cron.is_none(),
+            (Reply::Refused(Refusal::RunUnfinished { run }), Some(cron)) => {
+                cron.overlap == Overlap::Skip && self.unfinished_runs(name).contains(run)
+            }
+            (Reply::Refused(_), Some(cron)) => !self.must_run(name, cron, scene),
+            (Reply::Triggered { job, .. }, Some(_)) => {
+                self.jobs.get(&job.seq).is_some_and(|run| run.run_of.as_ref() == Some(name))
+            }
+            _ => false,
+        };
+        ensure(right, Rule::Cron, || format!("{name} was triggered: {:?}", scene.step.reply))
     }
 
     pub(super) fn check_schedules(&self) -> Check {
@@ -118,6 +138,12 @@ impl World {
     /// A schedule is due that brings a job into this queue.
     pub(super) fn owes_run_of(&self, queue: &QueueName) -> bool {
         self.crons.values().any(|cron| cron.queue == *queue && cron.owes(self.wall))
+    }
+
+    /// Somebody triggers a schedule that brings a job into this queue.
+    pub(super) fn triggers_run_of(&self, queue: &QueueName, scene: &Scene<'_>) -> bool {
+        let Command::TriggerCron(name) = &scene.step.command else { return false };
+        self.crons.get(name).is_some_and(|cron| cron.queue == *queue)
     }
 
     /// What was left out is not made up for.

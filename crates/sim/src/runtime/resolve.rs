@@ -48,6 +48,7 @@ impl Runtime {
             Request::Retry(ids) => Command::Retry(self.targets(&ids)),
             Request::Delete(ids) => Command::Delete(self.targets(&ids)),
             Request::Retain(limit) => Command::Forget(self.overdue(now.wall, limit)),
+            Request::CreateQueue(queue, settings) => Command::CreateQueue(queue, settings),
             Request::PauseQueue(queue) => Command::PauseQueue(queue),
             Request::ResumeQueue(queue) => Command::ResumeQueue(queue),
             Request::DeleteQueue(queue) => Command::DeleteQueue(queue),
@@ -66,6 +67,7 @@ impl Runtime {
             Request::PutCron(spec) => Command::PutCron(spec),
             Request::RemoveCron(name) => Command::RemoveCron(name),
             Request::EnableCron(name, enabled) => Command::EnableCron(name, enabled),
+            Request::TriggerCron(name) => Command::TriggerCron(name),
             Request::Maintain(enabled) => {
                 Command::Maintain { enabled, reason: None, expected_ms: None }
             }

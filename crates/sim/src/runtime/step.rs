@@ -160,6 +160,7 @@ fn write_reply(f: &mut fmt::Formatter<'_>, reply: &Reply) -> fmt::Result {
         ),
         Reply::Queue(_)
         | Reply::Cron { .. }
+        | Reply::Triggered { .. }
         | Reply::Maintenance(_)
         | Reply::Tenant { .. }
         | Reply::Pool { .. }

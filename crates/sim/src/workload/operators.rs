@@ -44,7 +44,10 @@ impl Workload {
                 .then(|| crowd::bounds(&mut self.rng)),
             ..QueueSettings::default()
         };
-        Request::ConfigureQueue(self.queue(), settings)
+        match self.rng.percent(20) {
+            true => Request::CreateQueue(self.queue(), settings),
+            false => Request::ConfigureQueue(self.queue(), settings),
+        }
     }
 
     fn direct(&mut self) -> Request {
@@ -65,9 +68,10 @@ impl Workload {
             ("row", Overlap::Enqueue),
         ]);
         let name = CronName::parse(name).expect("the name is valid");
-        match self.rng.weighted([70, 10, 20]) {
+        match self.rng.weighted([70, 10, 20, 20]) {
             0 => self.put_cron(&name, overlap),
             1 => Request::RemoveCron(self.of_somebody(&name)),
+            2 => Request::TriggerCron(self.of_somebody(&name)),
             _ => Request::EnableCron(self.of_somebody(&name), self.rng.percent(70)),
         }
     }

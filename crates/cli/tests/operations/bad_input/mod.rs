@@ -20,7 +20,7 @@ use crate::support::Server;
 use crate::wire::{Answer, Wire, request};
 
 /// Every route that takes a body.
-const TAKES_BODY: [(&str, &str); 17] = [
+const TAKES_BODY: [(&str, &str); 20] = [
     ("POST", "/ojs/v1/jobs"),
     ("POST", "/ojs/v1/jobs/batch"),
     ("POST", "/ojs/v1/workers/fetch"),
@@ -31,6 +31,9 @@ const TAKES_BODY: [(&str, &str); 17] = [
     ("POST", "/ojs/v1/workers/deregister"),
     ("POST", "/ojs/v1/cron"),
     ("PATCH", "/ojs/v1/cron/nightly"),
+    ("POST", "/ojs/v1/queues"),
+    ("POST", "/ojs/v1/queues/default/purge"),
+    ("POST", "/ojs/v1/jobs/bulk/cancel"),
     ("POST", "/ojs/v1/admin/jobs/bulk/cancel"),
     ("POST", "/ojs/v1/admin/system/maintenance"),
     ("PUT", "/ojs/v1/admin/queues/default/config"),

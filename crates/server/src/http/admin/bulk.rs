@@ -3,7 +3,7 @@
 use axum::extract::State;
 use rota_engine::{Changed, Command, Refusal, Reply};
 use rota_model::row::JobRow;
-use rota_model::{JobId, Millis, Rejection, State as JobState};
+use rota_model::{JobId, Millis, Rejection, State as JobState, duration};
 use rota_store::{Order, Record, Selection};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -40,7 +40,10 @@ pub(in crate::http) struct Outcome {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct BulkBody {
+    #[serde(alias = "ids")]
+    job_ids: Option<Vec<String>>,
     filter: Option<FilterBody>,
     confirm: Option<bool>,
 }
@@ -56,9 +59,40 @@ struct FilterBody {
     kind: Option<String>,
     since: Option<String>,
     until: Option<String>,
+    older_than: Option<String>,
+}
+
+impl FilterBody {
+    fn is_empty(&self) -> bool {
+        let conditions =
+            [&self.tenant_id, &self.queue, &self.state, &self.kind, &self.since, &self.until];
+        conditions.into_iter().chain([&self.older_than]).all(Option::is_none)
+    }
 }
 
 pub(in crate::http) async fn run(State(app): Shared, name: PathName, body: Json) -> ApiResult {
+    let body: BulkBody = body.parse()?;
+    require_confirm(body.confirm)?;
+    run_body(&app, &name, body).await
+}
+
+/// The same without `confirm`, as the specification's document on bulk operations has it. It needs the ids
+/// of the jobs, or a filter with at least one condition.
+pub(in crate::http) async fn run_unconfirmed(
+    State(app): Shared,
+    name: PathName,
+    body: Json,
+) -> ApiResult {
+    let body: BulkBody = body.parse()?;
+    if body.job_ids.is_none() && body.filter.as_ref().is_none_or(FilterBody::is_empty) {
+        return Err(Rejection::field("job_ids", "is required, or a filter that is not empty")
+            .hint("Such as {\"filter\": {\"state\": \"discarded\"}}.")
+            .into());
+    }
+    run_body(&app, &name, body).await
+}
+
+async fn run_body(app: &App, name: &PathName, body: BulkBody) -> ApiResult {
     let action = match name.as_str() {
         "retry" => Action::Retry,
         "cancel" => Action::Cancel,
@@ -68,11 +102,56 @@ pub(in crate::http) async fn run(State(app): Shared, name: PathName, body: Json)
                 .hint("Use one of: retry, cancel, delete."));
         }
     };
-    let body: BulkBody = body.parse()?;
-    require_confirm(body.confirm)?;
-    let filter = filter(action, body.filter)?;
-    let outcome = apply(&app, action, &filter, None).await?;
-    Ok(reply::ok(&outcome.json(name.as_str())))
+    let outcome = match (body.job_ids, body.filter) {
+        (Some(_), Some(_)) => {
+            return Err(Rejection::field("job_ids", "and 'filter' cannot both be given").into());
+        }
+        (Some(ids), None) => apply_to(app, action, &ids).await?,
+        (None, body) => {
+            let mut body = body.unwrap_or_default();
+            let older_than = body.older_than.take();
+            let before = older_than.map(|text| parse_older_than(app, &text)).transpose()?;
+            apply(app, action, &filter(action, body)?, before).await?
+        }
+    };
+    let changed = match action {
+        Action::Retry => "retried",
+        Action::Cancel => "cancelled",
+        Action::Delete => "deleted",
+    };
+    let mut value = outcome.json(name.as_str());
+    value[changed] = json!(outcome.succeeded);
+    Ok(reply::ok(&value))
+}
+
+/// Applies an action to the jobs with these ids.
+async fn apply_to(app: &App, action: Action, ids: &[String]) -> Result<Outcome, ApiError> {
+    let max_jobs = app.settings.limits.batch_jobs;
+    if ids.len() > max_jobs {
+        let text = format!("has {} ids; at most {max_jobs} are accepted at once", ids.len());
+        return Err(Rejection::value("job_ids", text).hint("Split the list.").into());
+    }
+    let parse = |(i, id): (usize, &String)| {
+        JobId::parse(id).map_err(|error| Rejection::field("job_ids", error.to_string()).at_index(i))
+    };
+    let ids: Vec<JobId> = ids.iter().enumerate().map(parse).collect::<Result<_, _>>()?;
+    let mut outcome = Outcome::default();
+    for slice in ids.chunks(SLICE) {
+        change(app, action, slice.to_vec(), &mut outcome).await?;
+    }
+    Ok(outcome)
+}
+
+/// A time, or how long ago.
+pub(super) fn parse_older_than(app: &App, text: &str) -> Result<Millis, ApiError> {
+    if let Ok(ms) = duration::parse_any(text) {
+        return Ok(app.handle.clock().now().wall.saturating_sub_ms(ms));
+    }
+    Millis::parse_rfc3339(text).map_err(|_| {
+        Rejection::field("older_than", "must be a time or a duration")
+            .hint("Such as \"2026-01-31T00:00:00Z\", \"7d\" or \"PT24H\".")
+            .into()
+    })
 }
 
 impl Outcome {
@@ -184,8 +263,7 @@ async fn send(
     }
 }
 
-fn filter(action: Action, body: Option<FilterBody>) -> Result<Filter, ApiError> {
-    let body = body.unwrap_or_default();
+fn filter(action: Action, body: FilterBody) -> Result<Filter, ApiError> {
     let allowed: Vec<JobState> = match action {
         Action::Retry => vec![JobState::Discarded, JobState::Cancelled],
         Action::Delete => vec![JobState::Completed, JobState::Discarded, JobState::Cancelled],

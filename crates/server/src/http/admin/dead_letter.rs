@@ -14,7 +14,7 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
     let filter = Filter::dead_letter(&params)?;
     let window = Window::from_params(&params, 20, 100)?;
     let page = job_pages::find(&app, &filter, &window).await?;
-    Ok(reply::raw(StatusCode::OK, job_json::page_json("items", &page.records, &page.pagination)))
+    Ok(reply::raw(StatusCode::OK, job_json::page_json(&page.records, &page.pagination)))
 }
 
 /// Unlike the route outside the admin API, this one has no body in its answer.

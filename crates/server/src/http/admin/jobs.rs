@@ -19,7 +19,7 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
     let filter = Filter::from_params(&params, Selection::ALL)?;
     let window = Window::from_params(&params, 20, 100)?;
     let page = job_pages::find(&app, &filter, &window).await?;
-    Ok(reply::raw(StatusCode::OK, job_json::page_json("items", &page.records, &page.pagination)))
+    Ok(reply::raw(StatusCode::OK, job_json::page_json(&page.records, &page.pagination)))
 }
 
 pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {

@@ -1,15 +1,16 @@
-//! The route that configures a queue: concurrency, retention, rate limit and bounds.
+//! Routes that create and configure queues: concurrency, retention, rate limit and bounds.
 
 use axum::extract::State;
+use axum::http::StatusCode;
 use rota_engine::{Backpressure, Bounds, Command, LimitView, QueueSettings};
-use rota_model::{LimitKey, Rejection, duration};
+use rota_model::{LimitKey, QueueName, Rejection, duration};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::http::body::Json;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::PathName;
-use crate::http::queues::change;
+use crate::http::queues::{self, change, find};
 use crate::http::rate_limits::{self, LimitEdit, numbers_json};
 use crate::http::{App, Shared, reply};
 
@@ -20,16 +21,38 @@ const DEFAULT_WARN_AT: u32 = 800;
 #[serde(deny_unknown_fields)]
 struct ConfigBody {
     concurrency: Option<u32>,
-    retention: Option<RetentionBody>,
+    retention: Option<Retention>,
     #[serde(default, deserialize_with = "present")]
     rate_limit: Option<Value>,
     backpressure: Option<BoundsBody>,
     max_depth: Option<Value>,
     max_size: Option<Value>,
     max_size_bytes: Option<Value>,
+    #[serde(alias = "overflow_policy")]
     strategy: Option<Value>,
     warning_threshold: Option<Value>,
     per_tenant: Option<TenantBoundsBody>,
+}
+
+/// Members of a queue's configuration that the specification has and this server does not.
+const UNSERVED: [&str; 9] = [
+    "visibility_timeout",
+    "default_timeout",
+    "default_retry",
+    "dead_letter_queue",
+    "dead_letter_max_size",
+    "dead_letter_ttl",
+    "allowed_job_types",
+    "producers",
+    "policy",
+];
+
+/// How long finished jobs are kept: one duration for all, or one for each state.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "'retention' must be a duration, or an object with durations")]
+enum Retention {
+    All(String),
+    Each(RetentionBody),
 }
 
 #[derive(Default, Deserialize)]
@@ -67,23 +90,82 @@ pub(in crate::http) async fn configure(
     body: Json,
 ) -> ApiResult {
     app.only_operators_if_shared("Configuring a queue")?;
-    let mut body: ConfigBody = body.parse()?;
     let queue = app.queue(&name.queue()?)?;
-    let limit_edit = body.rate_limit.take().map(|value| parse_rate_limit(&value)).transpose()?;
-    let settings = settings(body)?;
+    let (settings, limit) = parse_config(body.object()?)?;
     let view = change(&app, Command::ConfigureQueue(queue.clone(), settings)).await?;
-    if let Some(edit) = limit_edit {
-        let put = edit.for_limit(LimitKey::of_queue(&queue), None);
-        rate_limits::change(&app, Command::PutLimit(Box::new(put))).await?;
-    }
+    put_limit(&app, &queue, limit).await?;
     let configuration = config_json(&app, &queue, &view.settings).await?;
-    Ok(reply::ok(&json!({"name": queue.local(), "configuration": configuration})))
+    Ok(reply::ok(&json!({
+        "name": queue.local(), "configuration": configuration, "config": configuration,
+    })))
+}
+
+/// A queue's configuration.
+pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
+    let view = find(&app, &name).await?;
+    let configuration = config_json(&app, &view.name, &view.settings).await?;
+    Ok(reply::ok(&json!({
+        "name": view.name.local(), "configuration": configuration, "config": configuration,
+    })))
+}
+
+/// Creates a queue with its configuration, which is in `config` or beside the name.
+pub(in crate::http) async fn create(State(app): Shared, body: Json) -> ApiResult {
+    app.only_operators_if_shared("Creating a queue")?;
+    let mut members = body.object()?;
+    let name = match members.remove("name") {
+        Some(Value::String(name)) => QueueName::parse(&name)
+            .map_err(|error| ApiError::invalid_request(format!("The queue's name {error}.")))?,
+        Some(_) => return Err(Rejection::field("name", "must be a string").into()),
+        None => return Err(Rejection::field("name", "is required").into()),
+    };
+    let config = match members.remove("config") {
+        None => members,
+        Some(Value::Object(config)) if members.is_empty() => config,
+        Some(_) => {
+            let text = "must be an object, and beside 'name' the only member";
+            return Err(Rejection::field("config", text).into());
+        }
+    };
+    let queue = app.queue(&name)?;
+    let (settings, limit) = parse_config(config)?;
+    let view = change(&app, Command::CreateQueue(queue.clone(), settings)).await?;
+    put_limit(&app, &queue, limit).await?;
+    let configuration = config_json(&app, &queue, &view.settings).await?;
+    let mut value = queues::summary(&view);
+    value["state"] = json!(queues::status(&view));
+    value["queue"] = queues::summary(&view);
+    value["configuration"] = configuration.clone();
+    value["config"] = configuration;
+    Ok(reply::json(StatusCode::CREATED, &value))
+}
+
+/// The settings in a configuration, and the change of the queue's rate limit, if it has one.
+fn parse_config(
+    members: Map<String, Value>,
+) -> Result<(QueueSettings, Option<LimitEdit>), ApiError> {
+    if let Some(unserved) = members.keys().find(|name| UNSERVED.contains(&name.as_str())) {
+        let text = format!("This server does not support '{unserved}' of a queue yet.");
+        return Err(ApiError::unsupported(text).detail("field", unserved.as_str()));
+    }
+    let mut body: ConfigBody = serde_json::from_value(Value::Object(members)).map_err(|error| {
+        ApiError::invalid_request(format!("The configuration is invalid: {error}."))
+    })?;
+    let limit = body.rate_limit.take().map(|value| parse_rate_limit(&value)).transpose()?;
+    Ok((settings(body)?, limit))
+}
+
+async fn put_limit(app: &App, queue: &QueueName, edit: Option<LimitEdit>) -> Result<(), ApiError> {
+    let Some(edit) = edit else { return Ok(()) };
+    let put = edit.for_limit(LimitKey::of_queue(queue), None);
+    rate_limits::change(app, Command::PutLimit(Box::new(put))).await?;
+    Ok(())
 }
 
 /// The JSON of a queue's settings and rate limit.
 pub(super) async fn config_json(
     app: &App,
-    queue: &rota_model::QueueName,
+    queue: &QueueName,
     settings: &QueueSettings,
 ) -> Result<Value, ApiError> {
     let limit = rate_limits::look(app, LimitKey::of_queue(queue), None).await?;
@@ -96,6 +178,7 @@ pub(super) async fn config_json(
             "discarded": period(settings.discarded_ms),
         },
         "rate_limit": limit.as_ref().and_then(limit_json),
+        "max_size": settings.bounds.map(|bounds| bounds.max_depth).filter(|most| *most > 0),
         "backpressure": settings.bounds.as_ref().map(bounds_json),
     }))
 }
@@ -130,7 +213,15 @@ fn settings(body: ConfigBody) -> Result<QueueSettings, ApiError> {
         return Err(ApiError::validation("concurrency", "'concurrency' must be at least 1.")
             .hint("Pause the queue to stop it."));
     }
-    let retention = body.retention.unwrap_or_default();
+    let retention = match body.retention {
+        None => RetentionBody::default(),
+        Some(Retention::Each(each)) => each,
+        Some(Retention::All(all)) => RetentionBody {
+            completed: Some(all.clone()),
+            cancelled: Some(all.clone()),
+            discarded: Some(all),
+        },
+    };
     let top_level = BoundsBody {
         max_depth: body.max_depth,
         max_size: body.max_size,

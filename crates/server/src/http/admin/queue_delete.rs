@@ -3,7 +3,7 @@
 use axum::extract::State;
 use rota_engine::{Command, Refusal, Reply};
 use rota_model::Rejection;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::purge::Purge;
 use crate::http::body::OptionalJson;
@@ -22,11 +22,12 @@ pub(in crate::http) async fn delete(
     app.only_operators_if_shared("Deleting a queue")?;
     let members = body.members()?;
     let mut names = members.keys().map(String::as_str);
-    if let Some(unknown) = names.find(|name| !matches!(*name, "purge" | "confirm")) {
+    if let Some(unknown) = names.find(|name| !matches!(*name, "purge" | "confirm" | "strategy")) {
         return Err(Rejection::value(unknown.to_owned(), "is not a member of this request")
-            .hint("Only 'purge' and 'confirm' can be given.")
+            .hint("Only 'strategy', 'purge' and 'confirm' can be given.")
             .into());
     }
+    check_strategy(members.get("strategy"))?;
     let purge = Purge::from_request(&params, &members)?;
     let (local, queue) = (name.queue()?, app.queue(&name.queue()?)?);
     let of_queue = |select| {
@@ -38,11 +39,32 @@ pub(in crate::http) async fn delete(
     match deletion.await? {
         (Reply::Queue(_), purged) => {
             let name = queue.local();
-            Ok(reply::ok(&json!({"deleted": true, "name": name, "purged_jobs": purged})))
+            Ok(reply::ok(&json!({
+                "deleted": true,
+                "name": name,
+                "queue": name,
+                "state": "deleted",
+                                "purged_jobs": purged,
+                "jobs_affected": purged,
+            })))
         }
         (Reply::Refused(Refusal::UnknownQueue), _) => {
             Err(ApiError::not_found("queue", name.as_str()))
         }
         (reply, _) => Err(Answer::Reply(reply).into()),
+    }
+}
+
+/// What is to become of unfinished jobs. By default, and with `reject`, the queue is not deleted while it has
+/// any.
+fn check_strategy(strategy: Option<&Value>) -> Result<(), ApiError> {
+    match strategy.map(Value::as_str) {
+        None | Some(Some("reject")) => Ok(()),
+        Some(Some(other @ ("discard" | "move"))) => {
+            let text = format!("This server does not support the strategy '{other}' yet.");
+            let hint = "Send {\"purge\": true, \"confirm\": true} to remove unfinished jobs.";
+            Err(ApiError::unsupported(text).detail("field", "strategy").hint(hint))
+        }
+        Some(_) => Err(Rejection::field("strategy", "must be reject, discard or move").into()),
     }
 }

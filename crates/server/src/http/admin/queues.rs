@@ -2,14 +2,14 @@
 
 use axum::extract::State;
 use rota_engine::{Interval, QueueView};
-use rota_model::{Millis, Rejection};
+use rota_model::{Rejection, State as JobState};
 use rota_store::Selection;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::bulk::{self, Action};
 use super::queue_config;
-use crate::http::body::Json;
+use crate::http::body::{Json, OptionalJson};
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::{Filter, parse_state};
 use crate::http::name_pages::NameWindow;
@@ -62,25 +62,50 @@ struct PurgeBody {
 pub(in crate::http) async fn purge(State(app): Shared, name: PathName, body: Json) -> ApiResult {
     let body: PurgeBody = body.parse()?;
     bulk::require_confirm(body.confirm)?;
-    let states = body.states.filter(|states| !states.is_empty()).ok_or_else(|| {
-        Rejection::field("states", "is required").hint("Such as [\"completed\", \"discarded\"].")
-    })?;
+    let states = body.states.as_ref().filter(|states| !states.is_empty());
+    if states.is_none() {
+        return Err(Rejection::field("states", "is required")
+            .hint("Such as [\"completed\", \"discarded\"].")
+            .into());
+    }
+    delete_jobs(&app, &name, body).await
+}
+
+/// Deletes a queue's finished jobs, completed ones unless the body says otherwise. The path is
+/// unmistakable, so there is no `confirm`.
+pub(in crate::http) async fn purge_finished(
+    State(app): Shared,
+    name: PathName,
+    body: OptionalJson,
+) -> ApiResult {
+    let members = Value::Object(body.members()?);
+    let body: PurgeBody = serde_json::from_value(members)
+        .map_err(|error| ApiError::invalid_request(format!("The body is invalid: {error}.")))?;
+    for state in body.states.iter().flatten() {
+        if !parse_state(state)?.is_terminal() {
+            let text =
+                format!("Only finished jobs can be purged here, and '{state}' jobs are not.");
+            return Err(ApiError::validation("states", text)
+                .hint("DELETE /ojs/v1/admin/queues/{name}/jobs deletes waiting jobs, too."));
+        }
+    }
+    delete_jobs(&app, &name, body).await
+}
+
+async fn delete_jobs(app: &App, name: &PathName, body: PurgeBody) -> ApiResult {
+    let states = body.states.filter(|states| !states.is_empty());
+    let states = states.unwrap_or_else(|| vec![JobState::Completed.as_str().to_owned()]);
     let mut filter = Filter::all(Selection::NONE);
     filter.queue = Some(name.queue()?);
-    find(&app, &name).await?;
+    find(app, name).await?;
     for state in &states {
         filter.select = filter.select.with(parse_state(state)?);
     }
-    let older_than = match body.older_than.as_deref() {
-        Some(text) => Some(
-            Millis::parse_rfc3339(text)
-                .map_err(|e| Rejection::field("older_than", e.to_string()))?,
-        ),
-        None => None,
-    };
-    let outcome = bulk::apply(&app, Action::Delete, &filter, older_than).await?;
+    let older_than = body.older_than.map(|text| bulk::parse_older_than(app, &text)).transpose()?;
+    let outcome = bulk::apply(app, Action::Delete, &filter, older_than).await?;
     Ok(reply::ok(&json!({
         "purged_count": outcome.succeeded,
+        "deleted": outcome.succeeded,
         "states": states,
         "failed": outcome.failed,
         "errors": outcome.errors,

@@ -97,7 +97,7 @@ pub(in crate::http) async fn jobs(State(app): Shared, name: PathName, params: Pa
     let filter = Filter::from_params(&params, Selection::ALL)?.of_tenant(tenant);
     let window = Window::from_params(&params, 20, 100)?;
     let page = job_pages::find(&app, &filter, &window).await?;
-    Ok(reply::raw(StatusCode::OK, job_json::page_json("items", &page.records, &page.pagination)))
+    Ok(reply::raw(StatusCode::OK, job_json::page_json(&page.records, &page.pagination)))
 }
 
 /// The changes to a tenant's configuration, newest first.

@@ -1,9 +1,15 @@
-//! Routes for cron jobs: register, list, show, enable, remove.
+//! Routes for cron jobs: register, list, show, change, remove; and their runs.
+
+mod runs;
+mod update;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
+use axum::routing::{get, post};
 use bytes::Bytes;
 use rota_engine::{Command, CronSpec, CronView, Engine, Overlap, Refusal, Reply};
 use rota_model::cron::{CronError, Expression, Schedule, Zone};
@@ -12,6 +18,8 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use self::runs::{history, trigger};
+use self::update::{patch, pause, resume};
 use super::body::{Json, member};
 use super::caller::caller;
 use super::error::{ApiError, ApiResult};
@@ -46,9 +54,25 @@ const SHOWN_OF_JOB: &[&str] = &["type", "args", "options", "meta"];
 const SINGLE_JOB_OPTIONS: &[&str] =
     &["id", "scheduled_at", "delay_until", "expires_at", "pending", "metadata"];
 
-pub(super) async fn register(State(app): Shared, headers: HeaderMap, body: Json) -> ApiResult {
+/// All routes for cron jobs. The specification's binding has them under `/cron`, an admin interface under
+/// `/crons`.
+pub(super) fn routes() -> Router<Arc<App>> {
+    ["/cron", "/crons"].into_iter().fold(Router::new(), |router, all| {
+        let of_one = |action: &str| format!("{all}/{{name}}{action}");
+        router
+            .route(all, get(list).post(register))
+            .route(&of_one(""), get(show).delete(remove).patch(patch))
+            .route(&of_one("/trigger"), post(trigger))
+            .route(&of_one("/pause"), post(pause))
+            .route(&of_one("/resume"), post(resume))
+            .route(&of_one("/history"), get(history))
+    })
+}
+
+async fn register(State(app): Shared, headers: HeaderMap, body: Json) -> ApiResult {
     let members = body.members()?;
-    let spec = parse(&app, &members)?;
+    let spec = parse(&app, &members, caller().as_ref())?;
+    let _guard = app.cron_changes.lock().await;
     match app.handle.command(Command::PutCron(Box::new(spec))).await? {
         Reply::Cron { cron, created } => {
             let status = if created { StatusCode::CREATED } else { StatusCode::OK };
@@ -61,7 +85,7 @@ pub(super) async fn register(State(app): Shared, headers: HeaderMap, body: Json)
     }
 }
 
-pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
+async fn list(State(app): Shared, params: Params) -> ApiResult {
     let mut window = NameWindow::from_params(&params, 1000, 1000)?;
     let enabled = params.flag("enabled")?;
     let tenant = tenant_of(&params)?;
@@ -84,33 +108,24 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let page = window.read(&app, look, name).await?;
     let crons: Vec<Shown<'_>> = page.items.iter().map(Shown::new).collect();
     let count = crons.len();
-    Ok(reply::ok(&List { cron_jobs: &crons, crons: &crons, count, pagination: page.pagination }))
+    Ok(reply::ok(&List {
+        cron_jobs: &crons,
+        crons: &crons,
+        items: &crons,
+        count,
+        pagination: page.pagination,
+    }))
 }
 
-pub(super) async fn show(State(app): Shared, name: PathName, params: Params) -> ApiResult {
+async fn show(State(app): Shared, name: PathName, params: Params) -> ApiResult {
     let cron = find(&app, &name, &params).await?;
     Ok(reply::ok(&Wrapped::new(&cron)))
 }
 
-pub(super) async fn remove(State(app): Shared, name: PathName, params: Params) -> ApiResult {
+async fn remove(State(app): Shared, name: PathName, params: Params) -> ApiResult {
     let full_name = find(&app, &name, &params).await?.name;
     let cron = change(&app, &name, Command::RemoveCron(full_name)).await?;
-    let (deleted, name) = (Some(true), Some(cron.name.local()));
-    Ok(reply::ok(&Wrapped { deleted, name, ..Wrapped::new(&cron) }))
-}
-
-pub(super) async fn toggle(
-    State(app): Shared,
-    name: PathName,
-    params: Params,
-    body: Json,
-) -> ApiResult {
-    let members = body.members()?;
-    let enabled = member(&members, "enabled").and_then(|raw| serde_json::from_str(raw.get()).ok());
-    let enabled = enabled.ok_or_else(|| Rejection::field("enabled", "must be true or false"))?;
-    let full_name = find(&app, &name, &params).await?.name;
-    let cron = change(&app, &name, Command::EnableCron(full_name, enabled)).await?;
-    Ok(reply::ok(&Wrapped::new(&cron)))
+    Ok(reply::ok(&Wrapped { deleted: Some(true), ..Wrapped::new(&cron) }))
 }
 
 /// The tenant whose schedules are meant: the caller, or the one that an operator names.
@@ -152,7 +167,12 @@ async fn change(app: &App, name: &PathName, command: Command<JobId>) -> Result<C
     }
 }
 
-fn parse(app: &App, members: &json::Members<'_>) -> Result<CronSpec, ApiError> {
+/// Parses a registration on behalf of this tenant, or of an operator (`None`).
+fn parse(
+    app: &App,
+    members: &json::Members<'_>,
+    tenant: Option<&TenantId>,
+) -> Result<CronSpec, ApiError> {
     let name = text(members, "name")?.ok_or_else(|| Rejection::field("name", "is required"))?;
     let name = CronName::parse(&name).map_err(|e| Rejection::field("name", e.to_string()))?;
     let expression = match (text(members, "expression")?, text(members, "cron")?) {
@@ -185,7 +205,7 @@ fn parse(app: &App, members: &json::Members<'_>) -> Result<CronSpec, ApiError> {
     let template = template(members)?;
     refuse_single_options(&template)?;
     let now = app.handle.clock().now().wall;
-    let job = envelope::parse(&template, &app.rules, now, JobId::v7(0, 0), caller().as_ref())?;
+    let job = envelope::parse(&template, &app.rules, now, JobId::v7(0, 0), tenant)?;
     Ok(CronSpec {
         name: name.of_tenant(&job.class.tenant),
         expression,
@@ -253,24 +273,41 @@ fn text(members: &json::Members<'_>, name: &'static str) -> Result<Option<String
 struct List<'a> {
     crons: &'a [Shown<'a>],
     cron_jobs: &'a [Shown<'a>],
+    items: &'a [Shown<'a>],
     count: usize,
     pagination: Value,
 }
 
-/// The answer with one schedule, under both names that the specification's documents use.
+/// The answer with one schedule: its members at the top level, and under both names that the
+/// specification's documents use.
 #[derive(Serialize)]
 struct Wrapped<'a> {
     cron: Shown<'a>,
     cron_job: Shown<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     deleted: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
+    #[serde(flatten)]
+    members: Members<'a>,
 }
 
 impl<'a> Wrapped<'a> {
     fn new(cron: &'a CronView) -> Self {
-        Self { cron: Shown::new(cron), cron_job: Shown::new(cron), deleted: None, name: None }
+        let (members, deleted) = (Members::new(cron), None);
+        Self { cron: Shown::new(cron), cron_job: Shown::new(cron), deleted, members }
+    }
+}
+
+/// A schedule as an object of its own.
+#[derive(Serialize)]
+struct Shown<'a> {
+    cron: &'a str,
+    #[serde(flatten)]
+    members: Members<'a>,
+}
+
+impl<'a> Shown<'a> {
+    fn new(cron: &'a CronView) -> Self {
+        Self { cron: &cron.expression, members: Members::new(cron) }
     }
 }
 
@@ -290,16 +327,18 @@ impl<'a> Flat<'a> {
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct Members<'a> {
     created_at: String,
-    cron: &'a str,
     enabled: bool,
     expression: &'a str,
+    id: &'a str,
     last_run_at: Option<String>,
     name: &'a str,
     next_run_at: Option<String>,
     overlap_policy: &'a str,
+    queue: &'a str,
     run_count: u64,
+    schedule: &'a str,
     skip_count: u64,
     status: &'a str,
     tenant_id: &'a TenantId,
@@ -308,19 +347,21 @@ struct Shown<'a> {
     sent: json::Object<'a>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> Members<'a> {
     fn new(cron: &'a CronView) -> Self {
         let sent = std::str::from_utf8(&cron.shown).unwrap_or_default();
         Self {
             created_at: cron.created.to_string(),
-            cron: &cron.expression,
             enabled: cron.enabled,
             expression: &cron.expression,
+            id: cron.name.local(),
             last_run_at: cron.last_run.map(|time| time.to_string()),
             name: cron.name.local(),
             next_run_at: cron.next_run.map(|time| time.to_string()),
             overlap_policy: cron.overlap.as_str(),
+            queue: cron.queue.local(),
             run_count: cron.run_count,
+            schedule: &cron.expression,
             skip_count: cron.skip_count,
             status: if cron.enabled { "active" } else { "disabled" },
             tenant_id: &cron.tenant,
