@@ -123,7 +123,7 @@ impl Engine {
         }
         // With `least-loaded`, jobs are given out one at a time.
         let mut partly: BTreeMap<WaiterId, Vec<Claimed>> = BTreeMap::new();
-        while let Some(id) = self.scheduler.next_waiting() {
+        while let Some(id) = self.scheduler.next_waiting(|id| self.tenants.find(id)) {
             let Some(waiter) = self.scheduler.fetches().get(id) else { continue };
             let mut fetch = waiter.fetch.clone();
             if fetch.queues.is_empty() && self.pool_of(&fetch).is_none() {

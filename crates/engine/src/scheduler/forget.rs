@@ -57,11 +57,6 @@ impl Scheduler {
     }
 
     pub fn remove_tenant(&mut self, ix: TenantIx) {
-        // A new tenant may have the id of a deleted one.
-        let id = &self.tenants[ix.0 as usize].id;
-        if self.tenant_ixs.get(id) == Some(&ix) {
-            self.tenant_ixs.remove(id);
-        }
         for account in self.rotations.remembered_accounts.values_mut() {
             let tags = &mut account.tags;
             let levels = tags.range((ix, i32::MIN)..=(ix, i32::MAX)).map(|(key, _)| *key);

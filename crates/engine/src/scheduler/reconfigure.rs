@@ -88,7 +88,6 @@ impl Scheduler {
         let TenantRules { weight, cap, boost, max_priority } = rules;
         let (active, shards, parked) = (0, Vec::new(), BTreeSet::new());
         let version = 0;
-        self.tenant_ixs.insert(id.clone(), ix);
         let tenant =
             Tenant { id, weight, cap, boost, max_priority, version, active, shards, parked };
         self.tenants.put(ix.0 as usize, tenant);

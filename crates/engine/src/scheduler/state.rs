@@ -36,7 +36,6 @@ pub(crate) struct Scheduler {
     pub(super) tenants: PagedVec<Tenant>,
     pub(super) shards: PagedVec<Shard>,
     pub(super) shard_of: HashMap<(QueueIx, TenantIx), ShardIx, RandomState>,
-    pub(super) tenant_ixs: HashMap<TenantId, TenantIx, RandomState>,
     pub(super) classes: PagedVec<Option<ClassRules>>,
     pub(super) types: Types,
     /// Tenants whose new rules have not been applied to all of their lanes and turns.
@@ -203,7 +202,6 @@ impl Scheduler {
             tenants: PagedVec::default(),
             shards: PagedVec::default(),
             shard_of: HashMap::with_hasher(hasher.clone()),
-            tenant_ixs: HashMap::with_hasher(hasher.clone()),
             classes: PagedVec::default(),
             types: Types::new(hasher.clone()),
             pending_rules: BTreeMap::new(),

@@ -58,12 +58,15 @@ impl Scheduler {
     }
 
     /// The waiting fetch to try next, if any may be served. The caller serves it, or calls
-    /// `got_nothing`, before the next call.
-    pub fn next_waiting(&mut self) -> Option<WaiterId> {
+    /// `got_nothing`, before the next call. `find` returns the index of a tenant.
+    pub fn next_waiting(
+        &mut self,
+        find: impl Fn(&TenantId) -> Option<TenantIx>,
+    ) -> Option<WaiterId> {
         loop {
             self.steps += 1;
             let woken = self.wake_some();
-            if let Some(waiter) = self.next_listed_fetch() {
+            if let Some(waiter) = self.next_listed_fetch(&find) {
                 return Some(waiter);
             }
             if !woken {
@@ -74,7 +77,10 @@ impl Scheduler {
     }
 
     /// The first fetch that waits for a listed pool, queue or tenant.
-    fn next_listed_fetch(&mut self) -> Option<WaiterId> {
+    fn next_listed_fetch(
+        &mut self,
+        find: impl Fn(&TenantId) -> Option<TenantIx>,
+    ) -> Option<WaiterId> {
         while let Some(pool) = self.to_serve_pools.first() {
             self.steps += 1;
             if self.pools.has_room(Some(pool))
@@ -95,7 +101,7 @@ impl Scheduler {
         }
         while let Some((queue, id)) = self.to_serve_tenant.first() {
             self.steps += 1;
-            if self.has_work_of(*queue, id)
+            if find(id).is_some_and(|tenant| self.has_work_of(*queue, tenant))
                 && let Some(waiter) = self.fetches.first_of_tenant(*queue, id, &self.pools)
             {
                 return Some(waiter);
@@ -105,11 +111,10 @@ impl Scheduler {
         None
     }
 
-    /// Whether a fetch for one tenant may get something from a queue. A tenant may have hundreds of waiting
-    /// fetches, and none is tried in vain after the first.
-    fn has_work_of(&self, queue: QueueIx, tenant: &TenantId) -> bool {
-        let tenant = self.tenant_ixs.get(tenant);
-        let shard = tenant.and_then(|tenant| self.shard_of.get(&(queue, *tenant)));
+    /// Whether a fetch for one tenant may get something from a queue. A tenant may have hundreds of
+    /// waiting fetches, and none is tried in vain after the first.
+    fn has_work_of(&self, queue: QueueIx, tenant: TenantIx) -> bool {
+        let shard = self.shard_of.get(&(queue, tenant));
         let mut turns = shard.into_iter().flat_map(|ix| &self.shards[ix.0 as usize].turns);
         self.queue(queue).may_dispatch() && turns.any(|(_, turn)| self.may_serve_tenant(*turn))
     }
@@ -173,22 +178,23 @@ impl Scheduler {
         }
     }
 
-    /// The same for the groups that sleep for fetches of their own tenant.
+    /// The same for the first [`MOST_VISITED`] groups of a tenant in these queues, which sleep for
+    /// fetches of their own tenant. If there are more, these are woken if the fetch gets nothing else.
     fn wake_requested_of_tenant(&mut self, tenant: TenantIx, queues: &[QueueIx]) {
         let shards = queues.iter().filter_map(|queue| self.shard_of.get(&(*queue, tenant)));
         let turns = shards.flat_map(|ix| &self.shards[ix.0 as usize].turns).map(|(_, turn)| *turn);
-        let turns: Vec<TurnIx> = turns.take(MOST_VISITED).collect();
-        let mut asleep = Vec::new();
-        for &turn in &turns {
-            let groups = self.turns.get(turn).groups.iter().take(MOST_VISITED);
-            self.steps += 1;
-            asleep.extend(groups.filter_map(|(gate, group)| {
-                let (bucket, _) = group.asleep_for_tenant?;
-                let limit = self.limits.gate(*gate).limit;
-                self.to_wake.contains(&(limit, bucket)).then_some((turn, *gate))
-            }));
+        let groups = turns.flat_map(|turn| {
+            let groups = self.turns.get(turn).groups.iter();
+            groups.map(move |(gate, group)| (turn, *gate, group.asleep_for_tenant))
+        });
+        let visited: Vec<_> = groups.take(MOST_VISITED).collect();
+        self.steps += visited.len() as u64;
+        for (turn, gate, asleep) in visited {
+            let limit = self.limits.gate(gate).limit;
+            if asleep.is_some_and(|(bucket, _)| self.to_wake.contains(&(limit, bucket))) {
+                self.wake_group_for_tenant(turn, gate);
+            }
         }
-        asleep.into_iter().for_each(|(turn, gate)| self.wake_group_for_tenant(turn, gate));
     }
 
     fn wake_waitlist(&mut self, limit: LimitIx, bucket: Bucket, queue: QueueIx) {

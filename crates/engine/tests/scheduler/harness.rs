@@ -16,7 +16,7 @@ use crate::scheduler::{
 };
 use crate::shard::ShardIx;
 use crate::tenant::TenantIx;
-use crate::{Config, Now};
+use crate::{Config, Now, WaiterId};
 
 pub struct Stand {
     pub scheduler: Scheduler,
@@ -187,9 +187,15 @@ impl Stand {
         Some(pick)
     }
 
+    /// The waiting fetch to try next.
+    pub fn next_waiting(&mut self) -> Option<WaiterId> {
+        let position = |id: &TenantId| self.tenants.iter().position(|other| **other == **id);
+        self.scheduler.next_waiting(|id| Some(TenantIx(position(id)? as u32)))
+    }
+
     pub fn end(&mut self, pick: &Pick) {
         self.scheduler.ended(&Ended { class: pick.class, pool: None, correction: None });
-        assert!(self.scheduler.next_waiting().is_none(), "nobody waits in these tests");
+        assert!(self.next_waiting().is_none(), "nobody waits in these tests");
     }
 
     /// So many jobs are started and ended, one after the other: whose they were.

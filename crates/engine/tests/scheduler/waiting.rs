@@ -29,11 +29,11 @@ fn the_fetch_that_has_waited_longest_is_tried_first() {
     (1..=3).for_each(|id| wait(&mut stand, id, None, None));
     stand.enter(class, 2);
     for id in 1..=2 {
-        assert_eq!(stand.scheduler.next_waiting(), Some(WaiterId(id)));
+        assert_eq!(stand.next_waiting(), Some(WaiterId(id)));
         stand.start(&ask).unwrap();
         stop(&mut stand, id);
     }
-    assert_eq!(stand.scheduler.next_waiting(), None, "there are no more jobs");
+    assert_eq!(stand.next_waiting(), None, "there are no more jobs");
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn the_least_loaded_worker_goes_first_where_that_is_asked_for() {
         wait(&mut stand, id, None, Some(load));
     }
     stand.enter(class, 1);
-    assert_eq!(stand.scheduler.next_waiting(), Some(WaiterId(2)));
+    assert_eq!(stand.next_waiting(), Some(WaiterId(2)));
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_job_asks_no_fetch_that_wants_another_tenants_jobs() {
     wait(&mut stand, 5_000, Some("t"), None);
     let before = stand.scheduler.steps();
     stand.enter(class, 1);
-    assert_eq!(stand.scheduler.next_waiting(), Some(WaiterId(5_000)));
+    assert_eq!(stand.next_waiting(), Some(WaiterId(5_000)));
     assert!(stand.scheduler.steps() - before < 20);
 }
 
@@ -71,7 +71,7 @@ fn a_fetch_that_got_nothing_is_not_tried_again_in_the_same_step() {
     let class = stand.class(queue, tenant);
     (1..=2).for_each(|id| wait(&mut stand, id, None, None));
     stand.enter(class, 1);
-    assert_eq!(stand.scheduler.next_waiting(), Some(WaiterId(1)));
+    assert_eq!(stand.next_waiting(), Some(WaiterId(1)));
     stand.scheduler.got_nothing(WaiterId(1));
-    assert_eq!(stand.scheduler.next_waiting(), Some(WaiterId(2)));
+    assert_eq!(stand.next_waiting(), Some(WaiterId(2)));
 }
