@@ -5,14 +5,18 @@
 //! without a pool name. An account has a standing for each tenant and level: the tenant's tag in the
 //! account's virtual time.
 
+mod corrections;
+mod restored;
+mod standing;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ahash::RandomState;
 use rota_model::Weight;
 
-use super::queue_turns::QueueTurns;
+use self::standing::Standing;
 use super::rotations::RotationKey;
-use super::tag::{Order, Tag};
+use super::tag::Tag;
 use crate::queue::QueueIx;
 use crate::slab::PagedVec;
 use crate::tenant::TenantIx;
@@ -66,46 +70,6 @@ struct Level {
     waiting: u64,
     /// Sum of the weights, in hundredths, of the tenants in a ring.
     competing: u64,
-}
-
-/// One tenant's tag at one level of an account.
-#[derive(Debug)]
-pub(super) struct Standing {
-    pub account: AccountIx,
-    pub tenant: TenantIx,
-    pub level: i32,
-    pub tag: Tag,
-    /// The tag after the last service. It never decreases while jobs wait, because ranks at keys
-    /// depend on it.
-    pub last_tag: Tag,
-    /// The tenant's turns, which all have waiting jobs.
-    turns: u32,
-    /// Those of `turns` that are in rings.
-    turns_in_rings: u32,
-    /// The tenant's weight in hundredths, current while it has waiting jobs.
-    weight: u32,
-    changed: bool,
-    /// How the tenant's queues take turns, in a shared account. `None` until the tenant is first
-    /// served.
-    queues: Option<Box<QueueTurns>>,
-}
-
-impl Standing {
-    pub fn order(&self) -> Order {
-        (self.tag, self.last_tag)
-    }
-
-    pub fn weight(&self) -> u64 {
-        u64::from(self.weight)
-    }
-
-    pub fn has_jobs(&self) -> bool {
-        self.turns > 0
-    }
-
-    pub fn turns_in_rings(&self) -> u32 {
-        self.turns_in_rings
-    }
 }
 
 impl Accounts {
@@ -391,112 +355,10 @@ impl Accounts {
         moves
     }
 
-    /// Corrects a charge made in advance: adds `more` and subtracts `less`.
-    pub fn correct(&mut self, ix: StandingIx, more: u128, less: u128) {
-        self.tag_changed(ix);
-        let standing = self.get_mut(ix);
-        if standing.turns == 0 {
-            // The tenant has no waiting jobs: an idle tenant does not save up what it did not use.
-            let (tag, account, level) = (standing.tag, standing.account, standing.level);
-            standing.tag = tag.plus(more).minus(less);
-            let new = standing.tag;
-            let level_state = self.level(account, level);
-            if level_state.idle.remove(&(tag, ix)) {
-                level_state.idle.insert((new, ix));
-            }
-            self.clear_idle(account, level);
-            return;
-        }
-        standing.tag = standing.tag.plus(more).minus(less);
-    }
-
-    /// Applies a new weight. A tag charged by the old weight is clamped to one job ahead of the round.
-    pub fn clamp(&mut self, ix: StandingIx, job_step: u128, weight: Weight) {
-        let standing = self.get(ix);
-        let (account, level) = (standing.account, standing.level);
-        let most = self.round(account, level).plus(job_step);
-        if standing.tag > most {
-            self.tag_changed(ix);
-        }
-        let standing = self.get_mut(ix);
-        let old_tag = standing.tag;
-        standing.tag = old_tag.min(most);
-        standing.last_tag = standing.last_tag.min(most);
-        let (tag, idle) = (standing.tag, standing.turns == 0);
-        if idle {
-            let level_state = self.level(account, level);
-            level_state.idle.remove(&(old_tag, ix));
-            level_state.idle.insert((tag, ix));
-            return;
-        }
-        let new = weight.hundredths();
-        let standing = self.get_mut(ix);
-        let (old, in_rings) =
-            (std::mem::replace(&mut standing.weight, new), standing.turns_in_rings > 0);
-        let level_state = self.level(account, level);
-        level_state.waiting = level_state.waiting + u64::from(new) - u64::from(old);
-        if in_rings {
-            level_state.competing = level_state.competing + u64::from(new) - u64::from(old);
-        }
-    }
-
     /// A tenant's standings in an account, including idle ones.
     pub fn standings_of(&self, account: AccountIx, tenant: TenantIx) -> Vec<StandingIx> {
         let levels = self.levels[account.0 as usize].keys();
         levels.filter_map(|level| self.find(account, tenant, *level)).collect()
-    }
-
-    /// Sets the tag stored before a restart.
-    pub fn restore(&mut self, ix: StandingIx, tag: Tag) {
-        let standing = self.get_mut(ix);
-        (standing.tag, standing.last_tag) = (tag, tag);
-    }
-
-    /// Sets rounds after a restart from the smallest tags of waiting tenants, and clamps tags to one
-    /// job ahead. Applies to the accounts of queues, or to the shared account `only`, whose rounds
-    /// were not stored.
-    pub fn begin_rounds(&mut self, only: Option<AccountIx>, job_step: impl Fn(TenantIx) -> u128) {
-        let owners = &self.owners;
-        let meant = |standing: &Standing| match only {
-            Some(account) => standing.account == account,
-            None => matches!(owners[standing.account.0 as usize], Owner::Queue(_)),
-        };
-        let mut rounds: BTreeMap<(AccountIx, i32), Tag> = BTreeMap::new();
-        for standing in self.standings.iter().flatten().filter(|standing| meant(standing)) {
-            let round = rounds.entry((standing.account, standing.level)).or_insert(standing.tag);
-            *round = standing.tag.min(*round);
-        }
-        for standing in self.standings.iter_mut().flatten().filter(|standing| meant(standing)) {
-            let round = rounds[&(standing.account, standing.level)];
-            standing.tag = standing.tag.min(round.plus(job_step(standing.tenant)));
-            standing.last_tag = standing.tag;
-        }
-        for (&(account, level), &round) in &rounds {
-            self.level(account, level).round = round;
-        }
-    }
-
-    /// Continues the stored rounds of a shared account after a restart. Tags behind the round are
-    /// raised to it; a tenant stays ahead of the round by at most `most`.
-    pub fn resume_rounds(
-        &mut self,
-        account: AccountIx,
-        rounds: &BTreeMap<i32, Tag>,
-        most: impl Fn(TenantIx) -> Option<u128>,
-    ) {
-        for (&level, &round) in rounds {
-            self.level(account, level).round = round;
-        }
-        for standing in self.standings.iter_mut().flatten() {
-            if standing.account != account {
-                continue;
-            }
-            let round = rounds.get(&standing.level).copied().unwrap_or_default();
-            let tag = standing.tag.max(round);
-            let most = most(standing.tenant).map(|most| round.plus(most));
-            standing.tag = most.map_or(tag, |most| tag.min(most));
-            standing.last_tag = standing.tag;
-        }
     }
 
     /// Levels of shared accounts that were charged, or whose round moved, since the last call, with

@@ -41,6 +41,7 @@ mod reconfigure;
 mod restore;
 mod ring;
 mod rotation;
+mod rotation_queues;
 mod rotation_rules;
 mod rotations;
 mod rule_changes;

@@ -5,5 +5,6 @@ mod harness;
 mod keys;
 mod limits;
 mod queues;
+mod rotation;
 mod turns;
 mod waiting;

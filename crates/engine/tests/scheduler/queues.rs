@@ -38,6 +38,7 @@ fn a_queue_gets_its_guaranteed_part_of_every_run() {
             assert!(least + 1 >= n / 5, "{least} of {n}");
         }
     }
+    assert!(count(&served, "a") >= 115, "the rest is for the first queue");
 }
 
 #[test]

@@ -1,52 +1,20 @@
 //! A limit: one key with its counters, settings and waitlists.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use rota_model::{LimitKey, LimitNumbers, Millis, Rate, TenantId};
-use serde::{Deserialize, Serialize};
+use rota_model::{LimitNumbers, Millis, Rate};
 
 use super::booked_jobs::BookedJobs;
+use super::opening::Bucket;
 use super::order::KeyOrder;
 use super::pace::Pace;
+use super::partition::Partition;
+use super::settings::LimitSettings;
 use super::table::GateIx;
-use super::{History, LimitKind, Sleepers, Waitlist, Window};
+use super::{History, Sleepers, Waitlist, Window};
 use crate::Now;
 use crate::queue::QueueIx;
 use crate::scheduler::small_map::SmallMap;
-
-/// What is counted together: a key, for all tenants or for one.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Partition {
-    pub key: LimitKey,
-    pub tenant: Option<TenantId>,
-}
-
-impl Partition {
-    /// The name on disk. Tenant ids contain no slash.
-    pub fn name(&self) -> String {
-        match &self.tenant {
-            Some(tenant) => format!("{tenant}/{}", self.key),
-            None => format!("/{}", self.key),
-        }
-    }
-
-    /// The tenant that owns the partition: the one it counts for, or the one whose queue the key
-    /// names.
-    pub fn owner(&self) -> Option<TenantId> {
-        let namespace = || self.key.namespace().and_then(|id| TenantId::parse(id).ok());
-        self.tenant.clone().or_else(namespace)
-    }
-
-    pub fn parse(name: &str) -> Option<Self> {
-        let (tenant, key) = name.split_once('/')?;
-        let tenant = match tenant {
-            "" => None,
-            id => Some(TenantId::parse(id).ok()?),
-        };
-        Some(Self { key: LimitKey::stored(key), tenant })
-    }
-}
 
 /// A key with its counters and settings, for all tenants or for one.
 pub(crate) struct Limit {
@@ -77,103 +45,10 @@ pub(crate) struct Limit {
     pub times_rescheduled: u32,
 }
 
-/// One reason for which a limit is closed. Everything in a bucket opens at the same moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Bucket {
-    /// The version of the limit's settings: after a change, the same numbers may close other jobs.
-    pub version: u32,
-    pub cause: Cause,
-}
-
-/// What keeps a limit closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Cause {
-    /// All of this many slots are in use.
-    Slots(u32),
-    /// The period has its full number of starts, or the last start is too recent.
-    Timed { kind: LimitKind, limit: u32, period_ms: u64 },
-    /// The same for keys with more than `MOST_TIMED` sets of numbers: one bucket for all periods, or
-    /// intervals between starts, in `up_to / 2 + 1 ..= up_to`. They open at different moments; those
-    /// behind the first wait for it.
-    TimedAlike { kind: LimitKind, up_to: u64 },
-    /// A pause, or a limit of zero: until the pause ends or the settings change.
-    Paused,
-}
-
-/// What operators, tenants and handlers have set for a key, as stored.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct LimitSettings {
-    /// The key is paused. Stored as `hold`.
-    #[serde(default, rename = "hold", skip_serializing_if = "Option::is_none")]
-    pub pause: Option<KeyPause>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replaced: Option<Override>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub declared: Option<LimitNumbers>,
-    /// The declaration comes from the configuration file, which is read at each start, so it is not
-    /// stored.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub from_file: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<Arc<str>>,
-    /// The tenant against whose cap the stored row counts; `None` for the operator.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub owner: Option<TenantId>,
-}
-
-impl LimitSettings {
-    /// The part that is stored, if there is any.
-    pub fn written(&self) -> Option<Self> {
-        let declared = self.declared.filter(|_| !self.from_file);
-        let has_any = self.pause.is_some() || self.replaced.is_some() || declared.is_some();
-        has_any.then(|| Self { declared, from_file: false, ..self.clone() })
-    }
-}
-
-/// A pause of a key: nothing of it starts before `until`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct KeyPause {
-    pub until: Millis,
-    pub reason: Arc<str>,
-}
-
-/// Numbers that replace all others until they expire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Override {
-    pub numbers: LimitNumbers,
-    pub expires: Millis,
-}
-
-/// How many jobs may start now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Opening {
-    pub free: u64,
-    pub closed: Option<Closed>,
-}
-
-/// Why no job may start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Closed {
-    pub kind: LimitKind,
-    pub limit: u64,
-    pub current: u64,
-    /// In monotonic milliseconds. `None` if only the end of an active job, or new settings, open the
-    /// limit.
-    pub opens: Option<i64>,
-    /// The interval between evenly spaced starts, for limits with a period.
-    pub every_ms: Option<u64>,
-    pub bucket: Bucket,
-    /// The key is paused, or its limit is zero: its jobs wait, and none is dropped or rescheduled.
-    pub paused: bool,
-}
-
 /// The least time for which the starts of a key are remembered.
 const LEAST_KEPT_MS: i64 = 60_000;
 /// Periods with a window. Other periods are counted in the window of the next longer one.
 const MOST_WINDOWS: usize = 16;
-/// Sets of numbers above which similar periods share a bucket.
-const MOST_TIMED: usize = 64;
-
 impl Limit {
     pub fn new(partition: Partition) -> Self {
         Self {
@@ -211,105 +86,6 @@ impl Limit {
             Some(replaced) if replaced.expires > now => replaced.numbers,
             _ => self.settings.declared.unwrap_or(job_numbers),
         }
-    }
-
-    fn bucket(&self, cause: Cause) -> Bucket {
-        Bucket { version: self.version, cause }
-    }
-
-    fn timed_bucket(&self, kind: LimitKind, rate: Rate) -> Bucket {
-        let Rate { limit, period_ms } = rate;
-        let of_throttle = kind == LimitKind::Throttle;
-        self.bucket(match () {
-            () if limit == 0 => Cause::Paused,
-            () if self.gates.len() <= MOST_TIMED => Cause::Timed { kind, limit, period_ms },
-            () => {
-                let distance = if of_throttle { rate.interval_us() } else { period_ms };
-                Cause::TimedAlike { kind, up_to: distance.next_power_of_two() }
-            }
-        })
-    }
-
-    /// How many jobs with these numbers may start now, and otherwise why none may.
-    pub fn opening(&self, job_numbers: LimitNumbers, now: Now) -> Opening {
-        let mono = now.mono as i64;
-        let mut opening = Opening { free: u64::MAX, closed: None };
-        self.narrow_by_pause(&mut opening, now);
-        let numbers = self.numbers(job_numbers, now.wall);
-        self.narrow_by_slots(&mut opening, numbers);
-        if let Some(rate) = numbers.rate {
-            self.narrow_by_window(&mut opening, LimitKind::Rate, rate, mono);
-        }
-        if let Some(rate) = numbers.throttle {
-            self.narrow_by_pace(&mut opening, rate, mono);
-            self.narrow_by_window(&mut opening, LimitKind::Throttle, rate, mono);
-        }
-        let paused = self.is_paused(numbers, now);
-        opening.closed.iter_mut().for_each(|closed| closed.paused = paused);
-        opening
-    }
-
-    /// Whether the key is paused, or its limit is zero.
-    fn is_paused(&self, numbers: LimitNumbers, now: Now) -> bool {
-        let key_paused = self.settings.pause.as_ref().is_some_and(|pause| pause.until > now.wall);
-        let rates = [numbers.rate, numbers.throttle].into_iter().flatten();
-        key_paused
-            || numbers.concurrency == Some(0)
-            || rates.into_iter().any(|rate| rate.limit == 0)
-    }
-
-    fn narrow_by_pause(&self, opening: &mut Opening, now: Now) {
-        if let Some(pause) = self.settings.pause.as_ref().filter(|pause| pause.until > now.wall) {
-            let opens = Some((now.mono as i64).saturating_add(pause.until.since(now.wall)));
-            let kind = LimitKind::Pause;
-            let bucket = self.bucket(Cause::Paused);
-            let (limit, current, every_ms, paused) = (0, 0, None, true);
-            let closed = Closed { kind, limit, current, opens, every_ms, bucket, paused };
-            opening.close(closed);
-        }
-    }
-
-    fn narrow_by_slots(&self, opening: &mut Opening, numbers: LimitNumbers) {
-        let Some(most) = numbers.concurrency else { return };
-        let (limit, current) = (u64::from(most), self.active);
-        opening.narrow(limit.saturating_sub(current), || Closed {
-            kind: LimitKind::Concurrency,
-            limit,
-            current,
-            opens: None,
-            every_ms: None,
-            bucket: self.bucket(Cause::Slots(most)),
-            paused: false,
-        });
-    }
-
-    fn narrow_by_pace(&self, opening: &mut Opening, rate: Rate, mono: i64) {
-        let opens = Some(self.pace.next_ms(rate));
-        opening.narrow(self.pace.free(rate, mono), || Closed {
-            kind: LimitKind::Throttle,
-            limit: u64::from(rate.limit),
-            current: self.count_in_period(rate, mono).0,
-            opens,
-            every_ms: Some((rate.interval_us() / 1_000).max(1)),
-            bucket: self.timed_bucket(LimitKind::Throttle, rate),
-            paused: false,
-        });
-    }
-
-    fn narrow_by_window(&self, opening: &mut Opening, kind: LimitKind, rate: Rate, mono: i64) {
-        let window = self.window_for(rate.period_ms);
-        let current = window.map_or(0, |window| window.count_within(rate.period_ms, mono));
-        let limit = u64::from(rate.limit);
-        opening.narrow(limit.saturating_sub(current), || Closed {
-            kind,
-            limit,
-            current,
-            // `None` for a limit of zero: only new settings open it.
-            opens: window.and_then(|window| window.opens_within(rate.period_ms, rate.limit, 1)),
-            every_ms: Some((rate.interval_us() / 1_000).max(1)),
-            bucket: self.timed_bucket(kind, rate),
-            paused: false,
-        });
     }
 
     /// Counts starts in the periods of these numbers from now on.
@@ -357,7 +133,7 @@ impl Limit {
 
     /// The window that counts for a period: its own, or the next longer one, which has all of its
     /// starts.
-    fn window_for(&self, period_ms: u64) -> Option<&Window> {
+    pub(super) fn window_for(&self, period_ms: u64) -> Option<&Window> {
         self.windows.get(self.first_from(period_ms))
     }
 
@@ -462,30 +238,4 @@ fn surplus_period(periods: &[u64]) -> Option<usize> {
     }
     let growth = |n: &usize| periods[n + 1] as f64 / periods[*n].max(1) as f64;
     (0..periods.len() - 1).min_by(|a, b| growth(a).total_cmp(&growth(b)))
-}
-
-impl Opening {
-    fn narrow(&mut self, free: u64, reason: impl FnOnce() -> Closed) {
-        self.free = self.free.min(free);
-        if free == 0 {
-            self.close(reason());
-        }
-    }
-
-    /// Keeps the reason that lasts longest. The end of an active job is unknown, so it outlasts any
-    /// time.
-    fn close(&mut self, reason: Closed) {
-        self.free = 0;
-        let later = match &self.closed {
-            None => true,
-            Some(current) => match (current.opens, reason.opens) {
-                (None, _) => false,
-                (Some(_), None) => true,
-                (Some(current), Some(new)) => new > current,
-            },
-        };
-        if later {
-            self.closed = Some(reason);
-        }
-    }
 }

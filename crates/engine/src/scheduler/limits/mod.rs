@@ -11,19 +11,23 @@ mod gates;
 mod history;
 mod limit;
 mod line;
+mod opening;
 mod order;
 mod pace;
+mod partition;
 mod persisted;
+mod settings;
 mod sleepers;
 mod table;
 mod waitlist;
 mod window;
 
 pub(crate) use history::History;
-pub(crate) use limit::{
-    Bucket, Cause, Closed, KeyPause, Limit, LimitSettings, Opening, Override, Partition,
-};
+pub(crate) use limit::Limit;
+pub(crate) use opening::{Bucket, Cause, Closed, Opening};
+pub(crate) use partition::Partition;
 pub(crate) use persisted::LimitState;
+pub(crate) use settings::{KeyPause, LimitSettings, Override};
 pub(crate) use sleepers::{Sleeper, Sleepers};
 pub(crate) use table::{Gate, GateIx, LimitIx, Limits};
 pub(crate) use waitlist::{FirstInLine, GroupKey, Rank, Subscription, Waitlist};
