@@ -171,17 +171,17 @@ impl<'t> Simulation<'t> {
     }
 
     fn sabotage_step(&mut self, step: &Step) -> Check {
+        if let Some(secret) = self.sabotage.and_then(|sabotage| sabotage.secret(step)) {
+            self.runtime.engine_mut().apply(0, secret);
+            if self.sabotage == Some(Sabotage::GhostJob) {
+                self.runtime.engine_mut().take_effects();
+            }
+            return Ok(());
+        }
         match (self.sabotage, &step.command, &step.reply) {
             (Some(Sabotage::EarlyReply), _, Reply::Enqueued(_)) => {
                 self.oracle.told(step)?;
                 self.crash()
-            }
-            (Some(sabotage), ..) if let Some(secret) = sabotage.secret(step) => {
-                self.runtime.engine_mut().apply(0, secret);
-                if sabotage == Sabotage::GhostJob {
-                    self.runtime.engine_mut().take_effects();
-                }
-                Ok(())
             }
             (Some(Sabotage::FastClock), _, Reply::Fetched(claims)) if !claims.is_empty() => {
                 let mut now = self.clock.now();

@@ -178,7 +178,7 @@ fn latency_as_json_is_at_half_of_the_most() {
         let (most, half) = (rate("the most, enqueue to ack"), rate("enqueue at half of it"));
         assert_times(named(&report, "enqueue at half of it"));
         assert_times(named(&report, "from enqueue to a waiting worker"));
-        if (half / most - 0.5).abs() < 0.1 {
+        if (half / most - 0.5).abs() < 0.25 {
             return;
         }
     }

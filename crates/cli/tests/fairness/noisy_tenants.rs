@@ -2,10 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::api::{
-    assert_has, assert_members, count, enqueue_many, fetch_singly, of, put_tenant, start, tenants,
-};
-use crate::shorthand::{eventually, millis, now_ms};
+use crate::api::{assert_has, assert_members, count, enqueue_many, of, put_tenant, start, tenants};
+use crate::shorthand::{millis, now_ms};
 use crate::support::Server;
 use crate::watch::{await_event, events};
 
@@ -50,15 +48,6 @@ fn a_noisy_tenant_is_throttled_with_an_event() {
     assert_has(&all["items"][0], json!({"tenant_id": "noisy", "throttled": true}));
     assert_has(&all["items"][0]["fairness"], json!({"weight": 10, "effective_weight": 2}));
     assert_eq!(all["items"][0]["noisy"]["action"], "throttled", "{all}");
-}
-
-#[test]
-fn a_throttled_tenant_is_served_by_its_reduced_weight() {
-    let server = throttling("5m");
-    make_noise(&server);
-    await_event(&server, "tenant.throttled", "tenant_id", "noisy");
-    let served = tenants(&fetch_singly(&server, &json!({"queues": ["q"]}), 40));
-    assert!((2..=6).contains(&count(&served, "noisy")), "{served:?}");
 }
 
 #[test]
@@ -143,13 +132,4 @@ fn without_detection_nobody_is_noticed() {
     for event in ["tenant.throttled", "tenant.noisy"] {
         assert!(events(&server, event).is_empty(), "{event}");
     }
-}
-
-#[test]
-fn who_is_alone_is_not_noisy() {
-    let server = throttling("5m");
-    enqueue_many(&server, &of("noisy", "q"), 900);
-    crate::watch::nap(1500);
-    assert!(events(&server, "tenant.throttled").is_empty());
-    eventually("it is served", || (server.fetch("q", 10).len() == 10).then_some(()));
 }

@@ -10,28 +10,6 @@ fn at(tenant: &str, priority: i32) -> Value {
 }
 
 #[test]
-fn a_higher_priority_goes_first_whosever_it_is() {
-    let server = start(&[]);
-    enqueue_many(&server, &at("acme", 0), 5);
-    let urgent = enqueue_many(&server, &at("beta", 10), 3);
-    assert_eq!(ids(&server.fetch("q", 3)), urgent);
-}
-
-#[test]
-fn within_a_priority_tenants_take_turns() {
-    let server = start(&[]);
-    for tenant in ["acme", "beta"] {
-        enqueue_many(&server, &at(tenant, 10), 4);
-        enqueue_many(&server, &at(tenant, 0), 4);
-    }
-    let jobs = server.fetch("q", 8);
-    assert!(jobs.iter().all(|job| job["priority"] == 10), "{jobs:?}");
-    for pair in tenants(&jobs).chunks(2) {
-        assert_ne!(pair[0], pair[1]);
-    }
-}
-
-#[test]
 fn priority_can_be_a_matter_within_a_tenant() {
     let server = start(&[("ROTA_FAIRNESS_PRIORITY_SCOPE", "tenant")]);
     enqueue_many(&server, &at("acme", 0), 1);
@@ -65,17 +43,6 @@ fn a_boost_is_added_to_the_jobs_own_priority() {
     let lifted = server.enqueue(at("premium", 3));
     let low = server.enqueue(at("acme", 4));
     assert_eq!(ids(&server.fetch("q", 9)), [lifted, urgent, below, low]);
-}
-
-#[test]
-fn a_boost_that_ends_ends_for_the_backlog() {
-    let server = start(&[]);
-    put_tenant(&server, "premium", json!({"priority_boost": 10}));
-    enqueue_many(&server, &of("premium", "q"), 4);
-    enqueue_many(&server, &of("acme", "q"), 4);
-    server.put("/ojs/v1/admin/tenants/premium/limits", json!({"priority_boost": 0})).expect(200);
-    let names = tenants(&server.fetch("q", 4));
-    assert_eq!(tally(&names)["acme"], 2, "{names:?}");
 }
 
 #[test]

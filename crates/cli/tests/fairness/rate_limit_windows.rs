@@ -1,9 +1,9 @@
-//! Limits by time: windows that slide, and even spacing.
+//! Limits by time: a window, a throttle, and what counts as a start. The engine's tests prove the rest.
 
 use serde_json::json;
 
 use crate::api::{enqueue_many, fresh, limited, shared};
-use crate::shorthand::{ack, fresh_queue, ids, text};
+use crate::shorthand::{ack, fresh_queue, ids};
 use crate::watch::{assert_window, fetch_patiently, starts};
 
 #[test]
@@ -26,19 +26,6 @@ fn a_window_never_holds_more_than_its_limit() {
     let limit = json!({"key": key, "rate": {"limit": 3, "period": "PT1S"}});
     enqueue_many(&server, &limited(&queue, limit), 10);
     assert_window(&fetch_patiently(&server, &queue, 10), 3, 1000);
-}
-
-#[test]
-fn a_window_that_was_half_used_slides() {
-    let server = shared();
-    let (key, queue) = (fresh("api"), fresh_queue());
-    let job = limited(&queue, json!({"key": key, "rate": {"limit": 2, "period": "PT1S"}}));
-    server.enqueue(job.clone());
-    let mut jobs = server.fetch(&queue, 9);
-    crate::watch::nap(600);
-    enqueue_many(&server, &job, 4);
-    jobs.extend(fetch_patiently(&server, &queue, 4));
-    assert_window(&jobs, 2, 1000);
 }
 
 #[test]
@@ -67,50 +54,6 @@ fn a_longer_period_counts_what_started_before_it_was_asked_for() {
     server.put(&path, hour).expect(200);
     enqueue_many(&server, &limited(&queue, second), 3);
     assert_eq!(server.fetch(&queue, 9).len(), 1, "three of the four started before");
-}
-
-#[test]
-fn an_idle_throttle_saves_nothing_up() {
-    let server = shared();
-    let (key, queue) = (fresh("api"), fresh_queue());
-    let job = limited(&queue, json!({"key": key, "throttle": {"limit": 4, "period": "PT1S"}}));
-    server.enqueue(job.clone());
-    server.fetch(&queue, 9);
-    crate::watch::nap(700);
-    enqueue_many(&server, &job, 3);
-    let jobs = fetch_patiently(&server, &queue, 3);
-    for pair in starts(&jobs).windows(2) {
-        assert!(pair[1] - pair[0] >= 225, "{:?}", starts(&jobs));
-    }
-}
-
-#[test]
-fn a_window_and_a_throttle_both_hold() {
-    let server = shared();
-    let (key, queue) = (fresh("api"), fresh_queue());
-    let limit = json!({"key": key, "rate": {"limit": 3, "period": "PT2S"},
-        "throttle": {"limit": 10, "period": "PT1S"}});
-    enqueue_many(&server, &limited(&queue, limit), 5);
-    let jobs = fetch_patiently(&server, &queue, 5);
-    assert_window(&jobs, 3, 2000);
-    for pair in starts(&jobs).windows(2) {
-        assert!(pair[1] - pair[0] >= 90, "{:?}", starts(&jobs));
-    }
-}
-
-#[test]
-fn all_three_together_hold() {
-    let server = shared();
-    let (key, queue) = (fresh("api.partner.com"), fresh_queue());
-    let limit = json!({"key": key, "concurrency": 2, "rate": {"limit": 500, "period": "PT1M"},
-        "throttle": {"limit": 20, "period": "PT1S"}, "on_limit": "wait"});
-    let sent = enqueue_many(&server, &limited(&queue, limit), 4);
-    let jobs = fetch_patiently(&server, &queue, 2);
-    assert!(starts(&jobs)[1] - starts(&jobs)[0] >= 45);
-    crate::watch::nap(120);
-    assert!(server.fetch(&queue, 9).is_empty(), "the concurrency holds");
-    ack(&server, &text(&jobs[0]["id"]));
-    assert_eq!(ids(&fetch_patiently(&server, &queue, 1)), sent[2..3]);
 }
 
 #[test]

@@ -35,14 +35,6 @@ fn assert_by_weight(got: [usize; 3]) {
 }
 
 #[test]
-fn in_queue_scope_the_queues_take_turns_whoever_owns_their_jobs() {
-    let server = start(&[]);
-    let queues = three_tenants(&server);
-    let ask = json!({"queues": queues, "strategy": "round-robin", "count": 159});
-    assert_eq!(jobs_of_each(&fetch(&server, ask)), [53, 53, 53]);
-}
-
-#[test]
 fn in_pool_scope_a_fetch_serves_tenants_by_weight_over_all_its_queues() {
     let server = start(&[("ROTA_FAIRNESS_SCOPE", "pool")]);
     let queues = three_tenants(&server);

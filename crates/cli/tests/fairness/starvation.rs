@@ -1,14 +1,12 @@
-//! Queues that would never get their turn.
+//! Starvation prevention: settings, pools and what they refuse. The guarantee itself is proven in the engine's tests.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::api::{
-    assert_has, count, enqueue_many, fetch, fetch_singly, fresh, put_pool, queues, shared, start,
-    try_fetch,
+    assert_has, count, enqueue_many, fetch, fresh, put_pool, queues, shared, start, try_fetch,
 };
 use crate::shorthand::{fresh_queue, job_on, text};
 use crate::support::Server;
-use crate::watch::nap;
 
 /// At any point the queue has had this part of the dispatches, bar one.
 #[track_caller]
@@ -17,50 +15,6 @@ fn assert_ratio(served: &[String], queue: &str, ratio: f64) {
         let least = (n as f64 * ratio).floor() - 1.0;
         assert!(count(&served[..n], queue) as f64 >= least, "{queue} of {n}: {served:?}");
     }
-}
-
-fn pool(server: &Server, strategy: &str, ratio: f64) -> (Value, [String; 3]) {
-    let names = [fresh_queue(), fresh_queue(), fresh_queue()];
-    let [critical, default, analytics] = &names;
-    let pool = fresh("general");
-    let mut body = json!({"queues": names, "strategy": strategy,
-        "starvation_prevention": {"enabled": true, "rotation_interval": "PT30S",
-            "min_dispatch_ratio": ratio}});
-    if strategy == "weighted" {
-        body["weights"] = json!({critical: 100, default: 100, analytics: 1});
-    }
-    put_pool(server, &pool, body);
-    for (queue, depth) in names.iter().zip([200, 200, 50]) {
-        enqueue_many(server, &job_on(queue), depth);
-    }
-    (json!({"queues": names, "pool": pool, "worker_id": fresh("w")}), names)
-}
-
-#[test]
-fn every_queue_of_a_strict_pool_gets_its_least_ratio() {
-    let server = shared();
-    let (ask, [critical, default, analytics]) = pool(&server, "strict", 0.1);
-    let served = queues(&fetch_singly(&server, &ask, 100));
-    assert_ratio(&served, &analytics, 0.1);
-    assert_ratio(&served, &default, 0.1);
-    assert!(count(&served, &critical) >= 70, "{served:?}");
-}
-
-#[test]
-fn every_queue_of_a_weighted_pool_gets_its_least_ratio() {
-    let server = shared();
-    let (ask, [_, _, analytics]) = pool(&server, "weighted", 0.1);
-    let served = queues(&fetch_singly(&server, &ask, 100));
-    assert_ratio(&served, &analytics, 0.1);
-}
-
-#[test]
-fn the_least_ratio_holds_in_one_fetch_of_many() {
-    let server = shared();
-    let (ask, [_, _, analytics]) = pool(&server, "strict", 0.05);
-    let ask = crate::shorthand::merged(ask, json!({"count": 100}));
-    let served = queues(&fetch(&server, ask));
-    assert!(count(&served, &analytics) >= 4, "{served:?}");
 }
 
 #[test]
@@ -75,8 +29,8 @@ fn prevention_is_off_by_default() {
     );
     enqueue_many(&server, &job_on(&a), 60);
     enqueue_many(&server, &job_on(&b), 5);
-    let ask = json!({"queues": [a, b], "pool": pool, "worker_id": fresh("w")});
-    assert_eq!(count(&queues(&fetch_singly(&server, &ask, 50)), &b), 0);
+    let ask = json!({"queues": [a, b], "pool": pool, "worker_id": fresh("w"), "count": 50});
+    assert_eq!(count(&queues(&fetch(&server, ask)), &b), 0);
 }
 
 #[test]
@@ -139,29 +93,6 @@ fn a_default_ratio_never_refuses_a_fetch() {
 }
 
 #[test]
-fn a_rotation_serves_the_starved_queue_after_its_interval() {
-    let server = shared();
-    let (pool, a, b) = (fresh("pool"), fresh_queue(), fresh_queue());
-    let prevention =
-        json!({"enabled": true, "rotation_interval": "PT0.5S", "min_dispatch_ratio": 0.0});
-    put_pool(
-        &server,
-        &pool,
-        json!({"queues": [a, b], "strategy": "strict", "starvation_prevention": prevention}),
-    );
-    enqueue_many(&server, &job_on(&a), 200);
-    enqueue_many(&server, &job_on(&b), 5);
-    let ask = json!({"queues": [a, b], "pool": pool, "worker_id": fresh("w")});
-    let mut served = Vec::new();
-    for _ in 0..12 {
-        served.extend(queues(&fetch_singly(&server, &ask, 2)));
-        nap(100);
-    }
-    assert!(count(&served, &b) >= 1, "{served:?}");
-    assert!(count(&served, &a) > count(&served, &b), "{served:?}");
-}
-
-#[test]
 fn without_a_pool_the_settings_decide() {
     let server = start(&[
         ("ROTA_STARVATION_ENABLED", "true"),
@@ -169,6 +100,6 @@ fn without_a_pool_the_settings_decide() {
     ]);
     enqueue_many(&server, &job_on("hot"), 100);
     enqueue_many(&server, &job_on("cold"), 20);
-    let ask = json!({"queues": ["hot", "cold"]});
-    assert_ratio(&queues(&fetch_singly(&server, &ask, 50)), "cold", 0.2);
+    let ask = json!({"queues": ["hot", "cold"], "count": 50});
+    assert_ratio(&queues(&fetch(&server, ask)), "cold", 0.2);
 }

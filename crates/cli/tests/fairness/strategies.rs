@@ -1,11 +1,10 @@
-//! Several queues in one fetch: whose turn it is.
+//! Several queues in one fetch: what requests and pools may say. `spec_fair_scheduling` has a case of each strategy,
+//! and the engine's tests prove the order.
 
 use serde_json::{Value, json};
 
-use crate::api::{
-    count, enqueue_many, fetch, fetch_singly, fresh, put_pool, queues, shared, start, try_fetch,
-};
-use crate::shorthand::{fresh_queue, job_on, register};
+use crate::api::{count, enqueue_many, fetch, put_pool, queues, shared, start, try_fetch};
+use crate::shorthand::{fresh_queue, job_on};
 use crate::support::Server;
 
 /// Three queues with so many jobs each.
@@ -43,53 +42,6 @@ fn strict_is_left_to_right_and_the_default() {
 }
 
 #[test]
-fn round_robin_takes_one_of_each() {
-    let server = shared();
-    let [a, b, c] = three(&server, [100, 3, 3]);
-    let ask = json!({"queues": [a, b, c], "strategy": "round-robin", "count": 9});
-    let cycle = [&a, &b, &c].map(String::as_str);
-    assert_eq!(queues(&fetch(&server, ask.clone())), [cycle, cycle, cycle].concat());
-    // The others are empty now, and skipped.
-    assert_eq!(queues(&fetch(&server, ask)), vec![&*a; 9]);
-}
-
-#[test]
-fn round_robin_goes_on_from_one_fetch_to_the_next() {
-    let server = shared();
-    let [a, b, c] = three(&server, [20, 20, 20]);
-    let ask = json!({"queues": [a, b, c], "strategy": "round-robin"});
-    let served = queues(&fetch_singly(&server, &ask, 12));
-    for cycle in served.chunks(3) {
-        let mut cycle = cycle.to_vec();
-        cycle.sort();
-        cycle.dedup();
-        assert_eq!(cycle.len(), 3, "{served:?}");
-    }
-}
-
-#[test]
-fn round_robin_skips_what_may_not_run() {
-    let server = shared();
-    let [a, b, c] = three(&server, [5, 5, 5]);
-    server.post(&format!("/ojs/v1/queues/{b}/pause"), json!({})).expect(200);
-    let ask = json!({"queues": [a, b, c], "strategy": "round-robin", "count": 4});
-    let [a, c] = [&*a, &*c];
-    assert_eq!(queues(&fetch(&server, ask)), [a, c, a, c]);
-}
-
-#[test]
-fn weights_are_shares_in_one_fetch_and_in_many() {
-    let server = shared();
-    for singly in [false, true] {
-        let [a, b, c] = three(&server, [100, 100, 100]);
-        let ask = json!({"queues": [a, b, c], "strategy": "weighted",
-            "weights": {&*a: 3, &*b: 2, &*c: 1}, "count": 60});
-        let jobs = if singly { fetch_singly(&server, &ask, 60) } else { fetch(&server, ask) };
-        assert_weighted(&queues(&jobs), &[(&a, 3), (&b, 2), (&c, 1)]);
-    }
-}
-
-#[test]
 fn a_queue_without_a_weight_has_one() {
     let server = shared();
     let [a, b, _] = three(&server, [50, 50, 0]);
@@ -104,29 +56,6 @@ fn what_an_empty_queue_leaves_goes_to_the_others() {
     let ask = json!({"queues": [a, b, c], "strategy": "weighted",
         "weights": {&*a: 10, &*b: 2, &*c: 1}, "count": 30});
     assert_weighted(&queues(&fetch(&server, ask)), &[(&b, 2), (&c, 1)]);
-}
-
-#[test]
-fn least_loaded_takes_from_the_deepest_queue() {
-    let server = shared();
-    let [a, b, c] = three(&server, [2, 9, 4]);
-    let ask = json!({"queues": [a, b, c], "strategy": "least-loaded"});
-    assert_eq!(queues(&fetch_singly(&server, &ask, 5)), vec![&*b; 5]);
-    // From there on the two deep ones keep level.
-    let served = queues(&fetch_singly(&server, &ask, 4));
-    assert_eq!((count(&served, &b), count(&served, &c)), (2, 2), "{served:?}");
-}
-
-#[test]
-fn least_loaded_gives_a_worker_no_more_than_it_has_room_for() {
-    let server = shared();
-    let [a, b, _] = three(&server, [5, 5, 0]);
-    let worker = fresh("w");
-    register(&server, &worker, json!({"concurrency": 2, "queues": [a, b]}));
-    let ask =
-        json!({"queues": [a, b], "strategy": "least-loaded", "worker_id": worker, "count": 9});
-    assert_eq!(fetch(&server, ask.clone()).len(), 2);
-    assert!(fetch(&server, ask).is_empty());
 }
 
 #[test]

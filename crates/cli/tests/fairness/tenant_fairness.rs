@@ -1,4 +1,4 @@
-//! Who is served next: turns, weights and credit.
+//! Tenants' shares as settings and routes change them. How turns are taken is proven in the engine's tests.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,6 @@ use crate::api::{
 };
 use crate::shorthand::{ack, text};
 use crate::support::{Server, in_one_minute};
-use crate::watch::nap;
 
 fn ask() -> Value {
     json!({"queues": ["q"]})
@@ -42,56 +41,7 @@ fn assert_shares(served: &[String], weights: &[(&str, usize)]) {
 }
 
 #[test]
-fn tenants_take_turns_whatever_their_depth() {
-    let server = start(&[]);
-    enqueue_many(&server, &of("whale", "q"), 1000);
-    enqueue_many(&server, &of("minnow", "q"), 10);
-    enqueue_many(&server, &of("shrimp", "q"), 10);
-    let order = served(&server, 30);
-    assert_shares(&order, &[("whale", 1), ("minnow", 1), ("shrimp", 1)]);
-    assert!(tally(&order).values().all(|count| *count == 10), "{order:?}");
-    assert_eq!(count(&served(&server, 5), "whale"), 5);
-}
-
-#[test]
-fn turns_are_the_same_in_one_fetch_of_many() {
-    let server = start(&[]);
-    enqueue_many(&server, &of("whale", "q"), 100);
-    enqueue_many(&server, &of("minnow", "q"), 10);
-    let order = tenants(&server.fetch("q", 20));
-    assert_shares(&order, &[("whale", 1), ("minnow", 1)]);
-    assert_eq!(count(&order, "minnow"), 10);
-}
-
-#[test]
-fn within_a_tenant_the_order_is_that_of_enqueueing() {
-    let server = start(&[]);
-    let first = enqueue_many(&server, &of("acme", "q"), 10);
-    let second = enqueue_many(&server, &of("beta", "q"), 10);
-    let jobs = fetch_singly(&server, &ask(), 20);
-    for (tenant, sent) in [("acme", first), ("beta", second)] {
-        let got: Vec<String> = jobs
-            .iter()
-            .filter(|job| crate::api::tenant(job) == tenant)
-            .map(|job| text(&job["id"]))
-            .collect();
-        assert_eq!(got, sent);
-    }
-}
-
-#[test]
-fn weights_are_shares_of_what_is_dispatched() {
-    let server = start(&[]);
-    let weights = [("acme-corp", 10), ("beta-inc", 5), ("gamma-llc", 1)];
-    for (tenant, weight) in weights {
-        weigh(&server, tenant, weight as u32);
-        enqueue_many(&server, &of(tenant, "q"), 200);
-    }
-    assert_shares(&served(&server, 160), &weights);
-}
-
-#[test]
-fn weights_hold_in_one_fetch_of_many() {
+fn weights_are_shares_and_a_new_one_counts_at_once() {
     let server = start(&[]);
     let weights = [("acme-corp", 10), ("beta-inc", 5), ("gamma-llc", 1)];
     for (tenant, weight) in weights {
@@ -99,6 +49,10 @@ fn weights_hold_in_one_fetch_of_many() {
         enqueue_many(&server, &of(tenant, "q"), 200);
     }
     assert_shares(&tenants(&server.fetch("q", 160)), &weights);
+    let limits = "/ojs/v1/admin/tenants/gamma-llc/limits";
+    server.put(limits, json!({"fairness_weight": 5})).expect(200);
+    let weights = [("acme-corp", 10), ("beta-inc", 5), ("gamma-llc", 5)];
+    assert_shares(&tenants(&server.fetch("q", 100)), &weights);
 }
 
 #[test]
@@ -116,10 +70,13 @@ fn strict_gives_each_tenant_a_concurrency_of_its_own() {
     let tenants_of = json!({"acme": {"concurrency": 4}, "beta": {"concurrency": 2}}).to_string();
     let environment = [
         ("ROTA_FAIRNESS_STRATEGY", "strict"),
+        ("ROTA_FAIRNESS_COST", "runtime"),
         ("ROTA_FAIRNESS_DEFAULT_CONCURRENCY", "3"),
         ("ROTA_TENANTS", &tenants_of),
     ];
     let server = start(&environment);
+    let shown = server.get("/ojs/v1/admin/fairness").expect(200);
+    assert_has(&shown, json!({"strategy": "strict", "cost": "runtime"}));
     for tenant in ["acme", "beta", "other"] {
         enqueue_many(&server, &of(tenant, "q"), 10);
     }
@@ -133,88 +90,12 @@ fn strict_gives_each_tenant_a_concurrency_of_its_own() {
 }
 
 #[test]
-fn a_new_weight_counts_at_once() {
-    let server = start(&[]);
-    for tenant in ["acme", "beta"] {
-        enqueue_many(&server, &of(tenant, "q"), 100);
-    }
-    assert_shares(&served(&server, 20), &[("acme", 1), ("beta", 1)]);
-    let limits = "/ojs/v1/admin/tenants/acme/limits";
-    server.put(limits, json!({"fairness_weight": 3})).expect(200);
-    assert_shares(&served(&server, 40), &[("acme", 3), ("beta", 1)]);
-    server.put(limits, json!({"fairness_weight": 1})).expect(200);
-    let after = served(&server, 20);
-    assert!((8..=12).contains(&count(&after, "acme")), "{after:?}");
-}
-
-#[test]
 fn the_default_weight_is_a_setting() {
     let server = start(&[("ROTA_FAIRNESS_DEFAULT_WEIGHT", "4")]);
     weigh(&server, "acme", 1);
     enqueue_many(&server, &of("acme", "q"), 50);
     enqueue_many(&server, &of("beta", "q"), 50);
     assert_shares(&served(&server, 40), &[("acme", 1), ("beta", 4)]);
-}
-
-#[test]
-fn who_had_nothing_to_do_gains_no_credit() {
-    let server = start(&[]);
-    enqueue_many(&server, &of("acme", "q"), 200);
-    enqueue_many(&server, &of("beta", "q"), 1);
-    served(&server, 60);
-    enqueue_many(&server, &of("beta", "q"), 100);
-    assert_shares(&served(&server, 20), &[("acme", 1), ("beta", 1)]);
-}
-
-#[test]
-fn who_joins_is_served_in_the_first_round() {
-    let server = start(&[]);
-    weigh(&server, "acme", 10);
-    enqueue_many(&server, &of("acme", "q"), 200);
-    served(&server, 25);
-    enqueue_many(&server, &of("beta", "q"), 5);
-    let round = served(&server, 11);
-    assert!(count(&round, "beta") >= 1, "{round:?}");
-}
-
-#[test]
-fn a_tenant_that_cannot_be_served_does_not_stop_the_round() {
-    let server = start(&[]);
-    put_tenant(&server, "held", json!({"limits": {"max_concurrency": 1}, "fairness_weight": 50}));
-    for tenant in ["held", "acme", "beta"] {
-        enqueue_many(&server, &of(tenant, "q"), 20);
-    }
-    let order = served(&server, 21);
-    assert_eq!(count(&order, "held"), 1);
-    assert_eq!(count(&order, "acme"), 10);
-}
-
-#[test]
-fn time_can_be_what_a_tenant_pays_with() {
-    // A quick job may be held up with the machine and cost more than all slow ones, but not each time.
-    let quick_go_first = (0..5).any(|_| {
-        let order = served_by_time();
-        assert!(count(&order, "slow") >= 1, "{order:?}");
-        count(&order, "quick") > count(&order, "slow")
-    });
-    assert!(quick_go_first);
-}
-
-/// Whose turn it was, of two that differ in how long their jobs take.
-fn served_by_time() -> Vec<String> {
-    let server = start(&[("ROTA_FAIRNESS_COST", "runtime")]);
-    for tenant in ["slow", "quick"] {
-        enqueue_many(&server, &of(tenant, "q"), 60);
-    }
-    let mut order = Vec::new();
-    for _ in 0..40 {
-        let job = fetch_singly(&server, &ask(), 1).remove(0);
-        let tenant = crate::api::tenant(&job);
-        nap(if tenant == "slow" { 40 } else { 1 });
-        ack(&server, &text(&job["id"]));
-        order.push(tenant);
-    }
-    order
 }
 
 #[test]

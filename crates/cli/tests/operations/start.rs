@@ -4,7 +4,6 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
-use std::time::Instant;
 
 use serde_json::json;
 use tempfile::TempDir;
@@ -24,24 +23,11 @@ fn the_greeting_says_what_runs_where_and_what_to_try() {
     assert!(text.contains(&format!("http://{address}")), "{text}");
     assert!(text.contains(&data.display().to_string()), "{text}");
     let (_, example) = text.split_once("Try:").expect("there is something to try");
-    match Command::new("sh").arg("-c").arg(example).output() {
-        Ok(tried) if tried.status.code() != Some(127) => {
-            let answer: serde_json::Value = serde_json::from_slice(&tried.stdout).unwrap();
-            assert_eq!(answer["job"]["state"], "available", "{example}: {tried:?}");
-        }
-        _ => println!("there is no curl here; the example was not tried"),
-    }
+    let tried = Command::new("sh").arg("-c").arg(example).output().expect("sh runs");
+    let answer: serde_json::Value = serde_json::from_slice(&tried.stdout)
+        .unwrap_or_else(|_| panic!("the example needs curl: {tried:?}"));
+    assert_eq!(answer["job"]["state"], "available", "{example}: {tried:?}");
     assert_eq!(server.terminate().code, Some(0));
-}
-
-#[test]
-fn the_first_answer_comes_soon() {
-    let dir = TempDir::new().unwrap();
-    let begun = Instant::now();
-    let mut server = Process::serve(&dir.path().join("data"), &[]);
-    let answer = server.connect().get("/ojs/v1/health").unwrap();
-    println!("from the start to the first answer: {:?}", begun.elapsed());
-    assert_eq!((answer.status, &answer.json()["status"]), (200, &json!("ok")));
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! How long finished jobs are kept.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use crate::shorthand::{ack, eventually, job_on, take, text};
@@ -66,14 +64,6 @@ fn each_ending_has_its_own_time() {
     assert_eq!((&counts["completed"], &counts["cancelled"]), (&json!(1), &json!(0)));
     assert_eq!(counts["discarded"], 0);
     assert_eq!(server.job(&kept)["state"], "completed");
-}
-
-#[test]
-fn jobs_are_kept_for_their_time() {
-    let server = Server::start_with(&["--retention-completed", "1h"]);
-    let id = complete_one(&server, "q");
-    std::thread::sleep(Duration::from_millis(1300));
-    assert_eq!(server.job(&id)["state"], "completed");
 }
 
 #[test]

@@ -206,7 +206,11 @@ fn silence_means_nothing_from_a_worker_that_never_sent_heartbeats() {
     let queue = fresh_queue();
     let id = server.enqueue(job_with(&queue, json!({})));
     take_with(&server, &queue, json!({"worker_id": "w1"}));
-    std::thread::sleep(Duration::from_millis(1600));
+    // Another worker, which sent one, is lost meanwhile.
+    let lost = server.enqueue(job_with("other", json!({})));
+    take_with(&server, "other", json!({"worker_id": "w2"}));
+    heartbeat(&server, "w2", json!({"active_jobs": [lost]})).expect(200);
+    server.wait_for_state(&lost, "available");
     assert_eq!(server.job(&id)["state"], "active");
     ack(&server, &id);
 }

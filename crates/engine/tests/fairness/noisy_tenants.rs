@@ -80,6 +80,13 @@ fn where_each_tenant_has_its_own_concurrency_a_throttle_lowers_that() {
 }
 
 #[test]
+fn a_tenant_that_is_alone_is_not_noisy() {
+    let mut world = noisy(Noisy { throttle: true, ..Noisy::default() }, Fairness::default());
+    wait(&mut world, &[("loud", 900)]);
+    assert!(!world.has_event(throttled) && threshold(&world).is_none());
+}
+
+#[test]
 fn where_there_is_nothing_to_lower_no_throttle_is_announced() {
     let fairness = Fairness { enabled: false, ..Fairness::default() };
     let mut world = noisy(Noisy { throttle: true, ..Noisy::default() }, fairness);

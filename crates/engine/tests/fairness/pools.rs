@@ -106,6 +106,26 @@ fn a_low_queue_gets_its_guaranteed_part() {
 }
 
 #[test]
+fn a_starved_queue_is_served_after_the_rotation_interval() {
+    let mut world = World::new();
+    three_queues(&mut world);
+    let rule = json!({"enabled": true, "rotation_interval": "PT30S", "min_dispatch_ratio": 0.0});
+    let pool = json!({"queues": ["a", "b"], "strategy": "strict", "starvation_prevention": rule});
+    put(&mut world, "p", pool);
+    let pool = PoolName::parse("p").unwrap();
+    let mut served = Vec::new();
+    for _ in 0..35 {
+        world.pass(1_000);
+        let claimed = world.fetch_with(&[], 1, |f| f.pool = Some(pool.clone())).remove(0);
+        served.push(world.queue_of(claimed.seq));
+        world.ack(claimed.seq);
+    }
+    let turn = served.iter().position(|queue| queue == "b");
+    assert!(turn.is_some_and(|turn| (28..=31).contains(&turn)), "{served:?}");
+    assert_eq!(count(&served, "b"), 1, "{served:?}");
+}
+
+#[test]
 fn no_restart_takes_a_queues_guaranteed_part_away() {
     let mut world = World::new();
     three_queues(&mut world);
