@@ -114,7 +114,7 @@ impl Session {
         let overdue = async {
             // The sender lives as long as the app.
             let _ = ending.wait_for(|ended| *ended).await;
-            sleep(2 * FAREWELL).await;
+            sleep(FAREWELL).await;
         };
         tokio::select! {
             () = self.serve(&mut socket) => {}
