@@ -37,7 +37,7 @@ fn a_depth_that_is_reached_refuses() {
     enqueue_many(&server, &of(&acme, &queue), 2);
     let reply = server.post("/ojs/v1/jobs", of(&acme, &queue));
     let seconds = assert_refused(reply, &acme, "max_queue_depth", 2, 2);
-    assert!((1..=3600).contains(&seconds), "{seconds}");
+    assert_eq!(seconds, 5, "nothing starts at present");
     // Others are not concerned.
     server.enqueue(of(&fresh("beta"), &queue));
     // A job that is taken makes room.

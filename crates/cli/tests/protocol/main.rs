@@ -19,6 +19,7 @@ mod admin_jobs;
 mod admin_queues;
 mod admin_stats;
 mod admin_workers;
+mod answer_forms;
 mod batch;
 mod channels;
 mod cors;

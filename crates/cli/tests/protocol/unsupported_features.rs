@@ -48,7 +48,7 @@ fn endpoints_that_are_known_and_not_served_are_refused_by_name() {
             assert!(instead.is_none_or(|instead| error["hint"] == instead), "{shown}");
         }
     }
-    server.get("/ojs/v1/jobs/bulk/cancel").expect_error(404, "not_found");
+    server.get("/ojs/v1/nowhere").expect_error(404, "not_found");
     server.post("/ojs/v1/health", json!({})).expect_error(405, "invalid_request");
 }
 

@@ -65,6 +65,8 @@ pub const UNSERVED: &[Unserved] = &[
     instead("POST", "/ojs/v1/jobs/results", "results of several jobs at once", SEE_JOB),
     none("GET", "/ojs/v1/jobs/{id}/result/stream", "streams of results"),
     instead("POST", "/ojs/v1/jobs/{id}/ack", "acks by path", "Use POST /ojs/v1/workers/ack."),
+    // Not in the specification: serverless handlers of the JavaScript SDK
+    instead("POST", "/ojs/v1/jobs/{id}/nack", "nacks by path", "Use POST /ojs/v1/workers/nack."),
     // ojs-bulk-operations
     instead("POST", "/ojs/v1/jobs/bulk", "bulk operations", "Use POST /ojs/v1/jobs/batch."),
     // ojs-priority, ojs-queue-config, ojs-realtime 9
