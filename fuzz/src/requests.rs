@@ -1,6 +1,7 @@
 //! Every HTTP request gets a well-formed answer, whatever its path, query, headers and body.
 
 use std::future::poll_fn;
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -12,7 +13,7 @@ use axum::http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use rota_engine::Config;
 use rota_server::http::{App, HttpService, service};
-use rota_server::runtime::{Options, Runtime as Threads};
+use rota_server::runtime::{Archive, Options, Runtime as Threads};
 use rota_settings::Settings;
 use rota_store_sqlite::{Durability, Options as StoreOptions, SqliteStore};
 use serde_json::Value;
@@ -66,7 +67,8 @@ impl Fixture {
         let start = async {
             let options = StoreOptions { durability: Durability::Os, reserve_bytes: 0 };
             let store = SqliteStore::open(data.path(), options).expect("a new database");
-            Threads::start(store, thread_options()).expect("an empty store loads")
+            Threads::start(store, thread_options(&data.path().join("archive")))
+                .expect("an empty store loads")
         };
         let threads = tokio.block_on(start);
         let app = App::new(threads.handle(), threads.health(), Settings::default());
@@ -133,7 +135,7 @@ fn check_error(error: &Value, shown: &str) {
     assert!(error["retryable"].is_boolean(), "no error.retryable: {shown}");
 }
 
-fn thread_options() -> Options {
+fn thread_options(archive: &Path) -> Options {
     Options {
         config: Config::default(),
         commands: 1024,
@@ -141,6 +143,7 @@ fn thread_options() -> Options {
         cache_bytes: 1 << 20,
         events: 1024,
         retention_batch: 100,
+        archive: Archive::new(archive.to_owned(), |_, _| {}),
         // Aborts, because a panic on a thread of the server would not end the test.
         on_fatal: Arc::new(|message| {
             eprintln!("the server cannot go on: {message}");

@@ -34,6 +34,8 @@ pub enum Capped {
     WaitingFetches,
     WaitingEnqueues,
     EventStreams,
+    /// Types of errors that are counted for a dead letter. Further ones are counted together.
+    ErrorTypes,
 }
 
 /// Who asks for more of what is capped.

@@ -11,8 +11,9 @@ use rota_model::cron::Schedule;
 use rota_model::envelope::NewJob;
 use rota_model::row::JobRow;
 use rota_model::{
-    Class, CronName, Directive, JobId, LimitKey, LimitNumbers, Live, Millis, Overdue, PoolConfig,
-    PoolName, QueueName, QueueStrategy, Rate, Seq, State, TenantConfig, TenantId, Weight, WorkerId,
+    Class, CronName, DeadLetterSettings, DeadShardId, Directive, DueReplay, JobId, LimitKey,
+    LimitNumbers, Live, Millis, Overdue, PoolConfig, PoolName, QueueName, QueueStrategy, Rate, Seq,
+    State, TenantConfig, TenantId, Weight, WorkerId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +48,12 @@ pub enum Command<J = Target> {
     Activate(Vec<J>),
     /// Make finished jobs available again.
     Retry(Vec<J>),
+    /// The same for jobs of the dead letter, which change.
+    RetryAs(Vec<J>, Box<Override>),
+    /// Delete jobs of a dead letter that are too old or too many.
+    Prune(Box<Prune<J>>),
+    /// Replay jobs of the dead letter.
+    Replay(Vec<DueReplay>),
     /// Delete jobs, unless they are active.
     Delete(Vec<J>),
     /// Delete finished jobs whose retention has passed.
@@ -191,6 +198,24 @@ impl From<LimitNumbers> for NumbersEdit {
     }
 }
 
+/// What a retried job becomes.
+#[derive(Debug, Clone)]
+pub struct Override {
+    pub class: Class,
+    /// JSON members without braces.
+    pub body: Bytes,
+}
+
+/// Some of the oldest jobs of a tenant's dead letter in a queue.
+#[derive(Debug, Clone)]
+pub struct Prune<J = Target> {
+    pub shard: DeadShardId,
+    /// In the order in which they were discarded.
+    pub jobs: Vec<J>,
+    /// No job besides these was discarded before this time, as far as the store knew.
+    pub oldest: Option<Millis>,
+}
+
 /// Who reports the end of an execution, to be compared with who holds the job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Holder {
@@ -305,7 +330,7 @@ pub struct Registration {
 }
 
 /// An operator's settings for one queue. `None` means the server's default.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct QueueSettings {
     /// The most jobs that may be active at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -318,6 +343,8 @@ pub struct QueueSettings {
     pub discarded_ms: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Bounds>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dead_letter: Option<Arc<DeadLetterSettings>>,
 }
 
 /// A recurring schedule, already validated.

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use rota_model::{
-    Ending, FairnessScope, LimitKey, LimitNumbers, PoolConfig, PoolName, Starvation, TenantConfig,
-    TenantId, Weight,
+    Ending, FairnessScope, LimitKey, LimitNumbers, PoolConfig, PoolName, PruningPolicy, ReplayRule,
+    RuleName, Starvation, TenantConfig, TenantId, Weight,
 };
 
 pub use rota_model::{Cost, FairStrategy, PriorityScope};
 
-use crate::{Cap, MetricBounds};
+use crate::{Cap, DeadLetterLimits, MetricBounds};
 
 /// Everything that an operator can configure.
 #[derive(Debug, Clone)]
@@ -27,6 +27,11 @@ pub struct Config {
     /// How long a silent worker stays listed.
     pub forget_worker_after_ms: u64,
     pub retention: Retention,
+    pub dead_letter: DeadLetterLimits,
+    /// How often dead letters are pruned.
+    pub prune_interval_ms: u64,
+    /// Rules that replay jobs of the dead letter, in this order.
+    pub replay_rules: BTreeMap<RuleName, ReplayRule>,
     /// How long an idle queue or tenant is kept.
     pub forget_idle_ms: u64,
     /// A tenant with at most this many classes of unfinished jobs gets new rules at once; others
@@ -78,6 +83,8 @@ pub struct Caps {
     pub schedule_runs: Cap,
     pub waiting_fetches: Cap,
     pub waiting_enqueues: Cap,
+    /// Types of errors that have a counter in a dead letter.
+    pub error_types: Cap,
 }
 
 impl Default for Caps {
@@ -95,6 +102,7 @@ impl Default for Caps {
             schedule_runs: cap(100_000, 10_000),
             waiting_fetches: cap(7_000, 700),
             waiting_enqueues: cap(1_000, 100),
+            error_types: cap(100_000, 200),
         }
     }
 }
@@ -216,6 +224,13 @@ impl Default for Config {
                 cancelled_ms: Some(7 * DAY),
                 discarded_ms: Some(30 * DAY),
             },
+            dead_letter: DeadLetterLimits {
+                max_age_ms: 180 * DAY,
+                max_count: 10_000,
+                pruning: PruningPolicy::Delete,
+            },
+            prune_interval_ms: 5 * MINUTE,
+            replay_rules: BTreeMap::new(),
             forget_idle_ms: 60 * MINUTE,
             lanes_at_once: 256,
             caps: Caps::default(),

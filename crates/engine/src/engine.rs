@@ -11,6 +11,7 @@ use crate::admission::{RoomChecks, WaitingEnqueues};
 use crate::classes::Classes;
 use crate::commands::OpenIntervals;
 use crate::cron::Crons;
+use crate::dead_letter::DeadLetters;
 use crate::deadlines::Deadlines;
 use crate::hasher;
 use crate::idle::Idle;
@@ -61,6 +62,7 @@ pub struct Engine {
     pub(crate) idle: Idle,
     pub(crate) rule_changes: VecDeque<RuleChange>,
     pub(crate) crons: Crons,
+    pub(crate) dead_letters: DeadLetters,
     /// The process is about to end: nothing may wait.
     pub(crate) closing: bool,
     pub(crate) maintenance: Maintenance,
@@ -105,6 +107,7 @@ impl Engine {
             idle_limits: IdleLimits::default(),
             journal: Journal::default(),
             crons: Crons::new(caps.schedules, caps.schedule_runs),
+            dead_letters: DeadLetters::new(caps.error_types),
             idle: Idle::default(),
             rule_changes: VecDeque::new(),
             closing: false,
@@ -140,6 +143,9 @@ impl Engine {
             Command::Cancel(targets) => self.cancel(&targets),
             Command::Activate(targets) => self.activate(&targets),
             Command::Retry(targets) => self.retry(&targets),
+            Command::RetryAs(targets, change) => self.retry_as(&targets, &change),
+            Command::Prune(prune) => self.prune(&prune),
+            Command::Replay(due) => self.replay_dead(due),
             Command::Delete(targets) => self.delete(&targets),
             Command::Forget(overdue) => self.forget(&overdue),
             Command::CreateQueue(name, settings) => self.create_queue(name, settings),
@@ -189,6 +195,7 @@ impl Engine {
         events: &mut Vec<Event>,
     ) -> Vec<(WaiterId, Reply)> {
         self.classes.write_counts(&mut self.out.mutations);
+        self.dead_letters.write_rows(&mut self.out.mutations);
         mutations.append(&mut self.out.mutations);
         events.append(&mut self.out.events);
         std::mem::take(&mut self.out.woken)

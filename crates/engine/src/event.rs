@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rota_model::{
-    Class, CronName, JobId, LimitKey, Millis, PoolName, QueueName, QueueStrategy, Seq, State,
-    TenantId, WorkerId,
+    Class, CronName, JobId, LimitKey, Millis, PoolName, PruningPolicy, QueueName, QueueStrategy,
+    RuleName, Seq, State, TenantId, WorkerId,
 };
 
 use crate::{LimitKind, Throttle};
@@ -58,6 +58,30 @@ pub enum EventKind {
         /// Empty for a job that was dropped without having failed.
         error: Bytes,
         from: State,
+    },
+    /// The job enters the dead letter.
+    DeadLetterAdded {
+        job: JobRef,
+        attempt: u32,
+        error: Bytes,
+    },
+    DeadLetterRetried {
+        job: JobRef,
+    },
+    /// A rule has replayed the job, `count` times including this one by any rule.
+    DeadLetterReplayed {
+        job: JobRef,
+        rule: RuleName,
+        count: u32,
+    },
+    DeadLetterDeleted {
+        job: JobRef,
+    },
+    DeadLetterPruned {
+        queue: QueueName,
+        tenant: TenantId,
+        count: u64,
+        policy: PruningPolicy,
     },
     Cancelled {
         job: JobRef,

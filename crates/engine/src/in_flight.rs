@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use ahash::RandomState;
 use rota_model::mutation::{Backoff, Claim, Finish, Mutation, Ready, Undo};
 use rota_model::row::JobRow;
-use rota_model::{Done, JobId, Live, Millis, Seq, State};
+use rota_model::{ClassId, DeadRow, Done, JobId, Live, Millis, Seq, State};
 
 use crate::hasher;
 
@@ -35,7 +35,9 @@ enum Change {
     Postpone { due: Millis },
     Ready(Ready),
     Finish(Finish),
+    Bury(Box<DeadRow>),
     Revive { enqueued: Millis },
+    Rewrite { class: ClassId, bytes: u32 },
     Delete,
 }
 
@@ -112,6 +114,11 @@ fn change_of(mutation: &Mutation) -> Option<(Seq, Change)> {
         Mutation::Finish(finish) => {
             (finish.seq, Change::Finish(Finish { result: None, ..finish.clone() }))
         }
+        Mutation::Bury(seq, dead) => (*seq, Change::Bury(dead.clone())),
+        Mutation::Rewrite(rewrite) => {
+            let bytes = u32::try_from(rewrite.body.len()).unwrap_or(u32::MAX);
+            (rewrite.seq, Change::Rewrite { class: rewrite.class, bytes })
+        }
         &Mutation::Revive { seq, enqueued } => (seq, Change::Revive { enqueued }),
         &Mutation::Delete(seq) => (seq, Change::Delete),
         _ => return None,
@@ -153,6 +160,10 @@ impl Change {
                 undo(live, ready.undo);
             }
             (Change::Finish(finish), JobRow::Live(live)) => return Some(done_row(live, finish)),
+            (Change::Bury(dead), JobRow::Done(done)) => done.dead = Some(DeadRow::clone(dead)),
+            (Change::Rewrite { class, bytes }, JobRow::Live(live)) => {
+                (live.class, live.bytes) = (*class, *bytes);
+            }
             (Change::Revive { enqueued }, JobRow::Done(done)) => {
                 return Some(JobRow::Live(Live::ready(
                     done.seq, done.class, *enqueued, done.bytes,
@@ -183,5 +194,6 @@ fn done_row(live: &Live, finish: &Finish) -> JobRow {
         expires: live.expires,
         purge_at: finish.purge_at,
         result: None,
+        dead: None,
     })
 }

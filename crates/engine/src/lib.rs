@@ -20,6 +20,7 @@ mod counting;
 mod creation;
 mod cron;
 mod cron_history;
+mod dead_letter;
 mod deadlines;
 mod effect;
 mod engine;
@@ -57,11 +58,13 @@ pub use caps::{Asker, CapCounter, CapReached, Capped};
 pub use clock::Now;
 pub use command::{
     Ack, Beat, Command, CronSpec, Enqueue, Failure, Fetch, HandlerCode, Holder, Nack, NumbersEdit,
-    Preference, PutLimit, QueueSettings, Registration, Settle, Target, TenantChange, WaiterId,
+    Override, Preference, Prune, PutLimit, QueueSettings, Registration, Settle, Target,
+    TenantChange, WaiterId,
 };
 pub use config::{Caps, Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope, Retention};
 pub use cron::{CronView, Overlap};
 pub use cron_history::{CronExecution, CronJob};
+pub use dead_letter::{DeadLetterLimits, DeadShardView, PruneWork};
 pub use effect::{
     Accepted, Admission, BeatReply, Changed, Claimed, Effects, LimitStatus, Pressure, Reply,
     Settled,

@@ -2,7 +2,7 @@
 
 use rota_model::{JobId, Seq};
 
-use crate::{Ack, Beat, Command, Nack, Settle, Target};
+use crate::{Ack, Beat, Command, Nack, Prune, Settle, Target};
 
 /// A command for the jobs that were found.
 #[derive(Debug)]
@@ -44,7 +44,9 @@ impl Command<JobId> {
             Command::Cancel(jobs)
             | Command::Activate(jobs)
             | Command::Retry(jobs)
+            | Command::RetryAs(jobs, _)
             | Command::Delete(jobs) => ids.extend(jobs),
+            Command::Prune(prune) => ids.extend(&prune.jobs),
             _ => {}
         }
     }
@@ -73,7 +75,13 @@ impl Command<JobId> {
             Command::Cancel(jobs) => Command::Cancel(distinct(jobs)?),
             Command::Activate(jobs) => Command::Activate(distinct(jobs)?),
             Command::Retry(jobs) => Command::Retry(distinct(jobs)?),
+            Command::RetryAs(jobs, change) => Command::RetryAs(distinct(jobs)?, change),
             Command::Delete(jobs) => Command::Delete(distinct(jobs)?),
+            Command::Prune(prune) => {
+                let Prune { shard, jobs, oldest } = *prune;
+                Command::Prune(Box::new(Prune { shard, jobs: distinct(jobs)?, oldest }))
+            }
+            Command::Replay(due) => Command::Replay(due),
             Command::Beat(Beat { worker, state, jobs, visibility_ms, about }) => {
                 let jobs = distinct(jobs)?;
                 Command::Beat(Beat { worker, state, jobs, visibility_ms, about })

@@ -143,7 +143,11 @@ impl Engine {
         self.meters.meter_mut(self.shards.get(self.classes.slot(class).shard).meter)
     }
 
+    /// The dead letter has a retention of its own; see [`Engine::prune`].
     fn retention_of(&self, ix: QueueIx, ending: Ending) -> Option<u64> {
+        if ending == Ending::DeadLetter {
+            return None;
+        }
         let settings = &self.queues.get(ix).row.settings;
         let of_queue = match ending.state() {
             State::Completed => settings.completed_ms,

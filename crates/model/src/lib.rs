@@ -7,6 +7,7 @@
 pub mod cap;
 pub mod class;
 pub mod cron;
+pub mod dead_letter;
 pub mod durability;
 pub mod duration;
 pub mod envelope;
@@ -29,11 +30,15 @@ pub mod usage;
 
 pub use cap::Cap;
 pub use class::{Class, ClassId};
+pub use dead_letter::{
+    DeadLetterSettings, DeadRow, DeadShardId, DueReplay, PruningPolicy, ReplayFilter, ReplayRule,
+    Replays,
+};
 pub use durability::Durability;
 pub use fairness::{Cost, FairStrategy, FairnessScope, PriorityScope};
 pub use id::{IdKey, JobId, Seq};
 pub use limit::{LimitNumbers, OnLimit, Rate, RateLimit, Scope};
-pub use name::{CronName, JobType, LimitKey, PoolName, QueueName, TenantId, WorkerId};
+pub use name::{CronName, JobType, LimitKey, PoolName, QueueName, RuleName, TenantId, WorkerId};
 pub use nearest::nearest;
 pub use policy::{Directive, Exhaustion, Policy, RetryPolicy};
 pub use pool::{PoolConfig, QueueStrategy, Starvation};

@@ -9,7 +9,8 @@ use bytes::Bytes;
 
 use crate::usage::{UsagePer, UsageRow};
 use crate::{
-    Class, ClassId, Ending, ErrorRow, JobId, Live, Millis, PoolName, Seq, State, TenantId, WorkerId,
+    Class, ClassId, DeadRow, Ending, ErrorRow, JobId, Live, Millis, PoolName, Seq, State, TenantId,
+    WorkerId,
 };
 
 /// One change to be made durable.
@@ -49,14 +50,20 @@ pub enum Mutation {
     Ready(Ready),
     /// Finishes a live job. The store copies attempt, class, times and deadline from the live row.
     Finish(Finish),
-    /// Makes a finished job available again, with 0 attempts. Clears its result, errors, start and
-    /// deadline.
+    /// Adds a finished job to the dead letter, or changes when it is replayed.
+    Bury(Seq, Box<DeadRow>),
+    /// Makes a finished job available again, with 0 attempts. Clears its result, start and deadline, and
+    /// takes it out of the dead letter. Its errors are kept.
     Revive {
         /// The finished job.
         seq: Seq,
         /// When it became available again.
         enqueued: Millis,
     },
+    /// Replaces the class and the body of a waiting job.
+    Rewrite(Box<Rewrite>),
+    /// Records how often a job was replayed, as JSON.
+    Replayed(Seq, Bytes),
     /// Deletes a live or finished job with all of its rows.
     Delete(Seq),
     /// All finished jobs with a purge time up to this one have been deleted, so the store need not
@@ -113,6 +120,17 @@ pub struct NewRow {
     pub class: ClassId,
     /// When the job was accepted.
     pub created: Millis,
+    /// JSON members without braces.
+    pub body: Bytes,
+}
+
+/// A job that was changed when it was retried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rewrite {
+    /// The job.
+    pub seq: Seq,
+    /// The new class, which an earlier mutation may have added.
+    pub class: ClassId,
     /// JSON members without braces.
     pub body: Bytes,
 }
@@ -247,11 +265,15 @@ pub enum RowKind {
     CronRun = 10,
     /// The dispatches of a queue or a pool in the last minute, when they were last written.
     DispatchState = 11,
+    /// The dead letter of a tenant in a queue.
+    DeadShard = 12,
+    /// Number of jobs in a dead letter with the same type of error.
+    DeadErrors = 13,
 }
 
 impl RowKind {
     /// Every kind, in the order of the codes.
-    pub const ALL: [RowKind; 12] = [
+    pub const ALL: [RowKind; 14] = [
         RowKind::Queue,
         RowKind::Cron,
         RowKind::Worker,
@@ -264,6 +286,8 @@ impl RowKind {
         RowKind::RotationState,
         RowKind::CronRun,
         RowKind::DispatchState,
+        RowKind::DeadShard,
+        RowKind::DeadErrors,
     ];
 
     /// The stored number. Codes are never reused.

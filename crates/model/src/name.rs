@@ -101,6 +101,12 @@ name!(
     check_limit_key
 );
 
+name!(
+    /// A rule that replays jobs of the dead letter.
+    RuleName,
+    check_queue
+);
+
 impl TenantId {
     /// The tenant of jobs that name none.
     #[must_use]
@@ -114,6 +120,12 @@ impl QueueName {
     #[must_use]
     pub fn default_queue() -> Self {
         Self("default".into())
+    }
+
+    /// Before all names of queues.
+    #[must_use]
+    pub fn first() -> Self {
+        Self("".into())
     }
 
     /// This queue in a tenant's namespace. Names from clients cannot contain a slash, so a client

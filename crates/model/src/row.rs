@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::{ClassId, Millis, PoolName, Seq, State, WorkerId};
+use crate::{ClassId, DeadRow, Millis, PoolName, Seq, State, WorkerId};
 
 /// The state of an unfinished job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +88,8 @@ pub struct Done {
     pub purge_at: Option<Millis>,
     /// The result that the worker returned, as JSON.
     pub result: Option<Bytes>,
+    /// Present if the job is in the dead letter.
+    pub dead: Option<DeadRow>,
 }
 
 /// The stored row of a job.

@@ -1,14 +1,15 @@
 //! Assembles the server: opens the store, starts the runtime and serves HTTP until it is stopped.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rota_engine::{Cap, Caps, Config, Fairness, MetricBounds, Noisy, Retention};
+use rota_engine::{Cap, Caps, Config, DeadLetterLimits, Fairness, MetricBounds, Noisy, Retention};
 use rota_store_sqlite::{OpenError, Options as StoreOptions, SqliteStore};
 
 use crate::http::{self, App, Listener};
-use crate::runtime::{Handle, Options, Runtime, StartError};
+use crate::runtime::{Archive, Handle, Options, Runtime, StartError};
 use rota_settings::{Isolation, Settings};
 
 /// A server that has opened its data and its port.
@@ -54,6 +55,7 @@ impl Server {
             cache_bytes: settings.cache.bodies,
             events: settings.events.capacity,
             retention_batch: settings.retention.batch,
+            archive: Archive::new(archive_directory(&settings), http::write_job),
             on_fatal,
         };
         let runtime = Runtime::start(store, options)?;
@@ -100,6 +102,10 @@ fn store_options(settings: &Settings) -> StoreOptions {
     StoreOptions { durability: settings.durability, reserve_bytes: settings.storage.reserve as u64 }
 }
 
+fn archive_directory(settings: &Settings) -> PathBuf {
+    settings.dead_letter.archive.clone().unwrap_or_else(|| settings.data.join("archive"))
+}
+
 fn engine_config(settings: &Settings) -> Config {
     let ms = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     Config {
@@ -114,6 +120,13 @@ fn engine_config(settings: &Settings) -> Config {
             cancelled_ms: settings.retention.cancelled.map(ms),
             discarded_ms: settings.retention.discarded.map(ms),
         },
+        dead_letter: DeadLetterLimits {
+            max_age_ms: ms(settings.dead_letter.max_age),
+            max_count: settings.dead_letter.max_count as u64,
+            pruning: settings.dead_letter.pruning_policy,
+        },
+        prune_interval_ms: ms(settings.dead_letter.prune_interval),
+        replay_rules: settings.replay_rules.clone(),
         forget_idle_ms: ms(settings.retention.idle),
         caps: caps(settings),
         metrics: MetricBounds {
@@ -153,6 +166,7 @@ fn caps(settings: &Settings) -> Caps {
         schedule_runs: cap(limits.cron_runs, limits.cron_runs_per_tenant),
         waiting_fetches: waiting.fetches,
         waiting_enqueues: waiting.enqueues,
+        error_types: cap(limits.error_types, limits.error_types_per_tenant),
     }
 }
 

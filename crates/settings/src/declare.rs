@@ -17,6 +17,8 @@ macro_rules! settings {
             pub tenants: BTreeMap<TenantId, TenantConfig>,
             pub pools: BTreeMap<PoolName, PoolConfig>,
             pub rate_limits: BTreeMap<LimitKey, LimitNumbers>,
+            /// Rules that replay jobs of the dead letter, in the order of their names.
+            pub replay_rules: BTreeMap<RuleName, ReplayRule>,
             pub(crate) rows: Vec<Row>,
         }
 
@@ -38,6 +40,7 @@ macro_rules! settings {
                     tenants: BTreeMap::new(),
                     pools: BTreeMap::new(),
                     rate_limits: BTreeMap::new(),
+                    replay_rules: BTreeMap::new(),
                     rows: Vec::new(),
                 })
             }

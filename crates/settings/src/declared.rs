@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rota_model::{
     Cost, Durability, FairStrategy, FairnessScope, LimitKey, LimitNumbers, PoolConfig, PoolName,
-    PriorityScope, TenantConfig, TenantId, Weight,
+    PriorityScope, PruningPolicy, ReplayRule, RuleName, TenantConfig, TenantId, Weight,
 };
 
 use crate::choices::{Isolation, LogFormat, LogLevel, TenantSource};
@@ -106,6 +106,10 @@ settings! {
             `http.max_connections`.";
         waiting_enqueues_per_tenant: Option<usize> = or_auto(number(1..=1_000_000)), "auto",
             "Maximum waiting enqueue requests of one tenant; `auto` is a tenth of `limits.waiting_enqueues`.";
+        error_types: usize = number(0..=10_000_000), "100000",
+            "Maximum error types that are counted in the dead letter; further ones are counted as `other`.";
+        error_types_per_tenant: usize = number(0..=10_000_000), "200",
+            "Maximum error types of one tenant that are counted in the dead letter, over all its queues.";
         rate_limits: usize = number(1..=10_000_000), "100000",
             "Maximum rate limit keys with a declaration, override or pause made through the API.";
         rate_limits_per_tenant: usize = number(1..=10_000_000), "1000",
@@ -229,7 +233,8 @@ settings! {
         cancelled: Option<Duration> = or_never(duration(0..=36_600 * DAY)), "7d",
             "How long cancelled jobs are kept: `0` removes them at once, `never` keeps them.";
         discarded: Option<Duration> = or_never(duration(0..=36_600 * DAY)), "30d",
-            "How long discarded jobs are kept: `0` removes them at once, `never` keeps them.";
+            "How long discarded jobs are kept that are not in the dead letter: `0` removes them at once, \
+            `never` keeps them.";
         usage_hours: Duration = duration(2 * DAY..=400 * DAY), "35d",
             "How long tenants' hourly usage is kept.";
         usage_days: Duration = duration(2 * DAY..=3_660 * DAY), "396d",
@@ -239,6 +244,20 @@ settings! {
             figures, is remembered.";
         batch: usize = number(1..=10_000), "500",
             "Maximum jobs removed in one step.";
+    }
+    dead_letter: DeadLetter {
+        max_age: Duration = duration(0..=36_600 * DAY), "180d",
+            "How long jobs stay in the dead letter; a queue's own setting takes precedence.";
+        max_count: usize = number(0..=1_000_000_000), "10000",
+            "Maximum jobs of one tenant in the dead letter of one queue; the oldest are removed first. A queue's \
+            own setting takes precedence.";
+        pruning_policy: PruningPolicy = one_of(), "delete",
+            "What happens to jobs that are too old or too many: they are deleted (`delete`), or written to \
+            `dead_letter.archive` and then deleted (`archive`).";
+        prune_interval: Duration = duration(SECOND..=DAY), "5m",
+            "How often the dead letter is searched for jobs that are too old or too many.";
+        archive: Option<PathBuf> = or_auto(directory()), "auto",
+            "Directory of the archive; created if missing. `auto` is `archive` in the data directory.";
     }
     events: Events {
         capacity: usize = number(0..=10_000_000), "65536",

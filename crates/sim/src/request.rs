@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use rota_engine::{
-    CronSpec, Failure, Fetch, Holder, PutLimit, QueueSettings, Registration, WaiterId,
+    CronSpec, Failure, Fetch, Holder, Override, PutLimit, QueueSettings, Registration, WaiterId,
 };
 use rota_model::envelope::NewJob;
 use rota_model::{
@@ -37,6 +37,12 @@ pub enum Request {
     Activate(JobId),
     Retry(Vec<JobId>),
     Delete(Vec<JobId>),
+    /// Retry a job with another class and body.
+    RetryAs(JobId, Box<Override>),
+    /// Remove up to this many jobs of a dead letter that are too old or too many.
+    Prune(usize),
+    /// Replay up to this many jobs of the dead letter.
+    Replay(usize),
     /// Remove up to this many finished jobs whose retention has passed.
     Retain(usize),
     CreateQueue(QueueName, QueueSettings),

@@ -165,7 +165,7 @@ impl Sabotage {
                 Command::PauseShard(class.tenant.clone(), class.queue.clone())
             }
             (Sabotage::SecretBounds, Command::ConfigureQueue(queue, settings)) => {
-                let settings = QueueSettings { bounds: None, ..*settings };
+                let settings = QueueSettings { bounds: None, ..settings.clone() };
                 Command::ConfigureQueue(queue.clone(), settings)
             }
             (Sabotage::SecretPool, Command::PutPool(name, config)) => {

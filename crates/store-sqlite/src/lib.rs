@@ -11,6 +11,7 @@ mod checkpointer;
 mod commit;
 mod copy;
 mod copy_error;
+mod dead_letter;
 mod directory_status;
 mod disk;
 mod error;

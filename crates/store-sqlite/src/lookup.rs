@@ -1,24 +1,30 @@
 //! Looking up single jobs by id or by sequence number.
 
-use rota_model::{Done, JobId, Live, Millis, Seq};
+use rota_model::{Done, Ending, JobId, Live, Millis, Seq};
 use rota_store::{Body, Found, JobRow, Record};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 
 use crate::internal_error::InternalError;
-use crate::load;
 use crate::row::{self, key};
+use crate::{dead_letter, load};
 
 /// Reads the `live` or `done` row of jobs, with statements that are prepared once.
 pub(crate) struct RowLookup<'c> {
     live: CachedStatement<'c>,
     done: CachedStatement<'c>,
+    dead: CachedStatement<'c>,
 }
 
 impl<'c> RowLookup<'c> {
     pub(crate) fn new(conn: &'c Connection) -> Result<Self, InternalError> {
         let live = format!("SELECT {} FROM live WHERE seq = ?1", row::LIVE);
         let done = format!("SELECT {}, {} FROM done WHERE seq = ?1", row::DONE, row::DONE_BYTES);
-        Ok(Self { live: conn.prepare_cached(&live)?, done: conn.prepare_cached(&done)? })
+        let dead = format!("SELECT {} FROM dead WHERE seq = ?1", row::DEAD);
+        Ok(Self {
+            live: conn.prepare_cached(&live)?,
+            done: conn.prepare_cached(&done)?,
+            dead: conn.prepare_cached(&dead)?,
+        })
     }
 
     pub(crate) fn get(&mut self, seq: Seq) -> Result<JobRow, InternalError> {
@@ -38,7 +44,13 @@ impl<'c> RowLookup<'c> {
     }
 
     fn done(&mut self, seq: Seq) -> Result<Option<Done>, InternalError> {
-        self.done.query([key(seq)])?.next()?.map(row::done).transpose()
+        let mut done = self.done.query([key(seq)])?.next()?.map(row::done).transpose()?;
+        if let Some(done) = &mut done
+            && done.ending == Ending::DeadLetter
+        {
+            done.dead = self.dead.query([key(seq)])?.next()?.map(row::dead).transpose()?;
+        }
+        Ok(done)
     }
 }
 
@@ -98,7 +110,8 @@ pub(crate) fn records(
         let errors = errors
             .query_and_then([key(seq)], |row| row::bytes(row, 0))?
             .collect::<Result<Vec<_>, InternalError>>()?;
-        records.push(Some(Record { seq, body, row, errors }));
+        let replays = dead_letter::replays_of(conn, seq)?;
+        records.push(Some(Record { seq, body, row, errors, replays }));
     }
     Ok(records)
 }

@@ -9,7 +9,7 @@ use crate::zones;
 pub(crate) const APPLICATION_ID: u32 = 0x526f_7461;
 
 /// Step n migrates format n - 1 to format n. Released steps are never changed.
-const STEPS: [&str; 8] = [
+const STEPS: [&str; 9] = [
     include_str!("../migrations/0001_base.sql"),
     include_str!("../migrations/0002_history.sql"),
     include_str!("../migrations/0003_lists.sql"),
@@ -18,6 +18,7 @@ const STEPS: [&str; 8] = [
     include_str!("../migrations/0006_pools.sql"),
     include_str!("../migrations/0007_cron_runs.sql"),
     include_str!("../migrations/0008_usage.sql"),
+    include_str!("../migrations/0009_dead_letter.sql"),
 ];
 
 pub(crate) const FORMAT: u32 = STEPS.len() as u32;
@@ -36,6 +37,9 @@ pub(crate) const POOLS: u32 = 6;
 
 /// The first format with the table `usage`.
 pub(crate) const USAGE: u32 = 8;
+
+/// The first format with the tables `dead` and `replays`.
+pub(crate) const DEAD_LETTER: u32 = 9;
 
 pub(crate) fn is_empty(conn: &Connection) -> Result<bool, InternalError> {
     Ok(!conn.prepare("SELECT 1 FROM sqlite_schema")?.exists([])?)
@@ -65,9 +69,9 @@ pub(crate) fn migrate(conn: &mut Connection, from: u32) -> Result<(), InternalEr
 
 /// Checks that all tables exist.
 pub(crate) fn check_schema(conn: &Connection) -> Result<(), InternalError> {
-    const TABLES: [&str; 13] = [
+    const TABLES: [&str; 15] = [
         "meta", "jobs", "live", "done", "purge", "errors", "classes", "counts", "named", "history",
-        "journal", "zones", "usage",
+        "journal", "zones", "usage", "dead", "replays",
     ];
     let mut statement =
         conn.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?;

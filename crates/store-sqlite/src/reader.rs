@@ -1,14 +1,14 @@
 //! [`SqliteReader`], the read-only connection of the embedded store.
 
 use rota_model::usage::{Usage, UsagePer};
-use rota_model::{JobId, Millis, Overdue, Seq};
+use rota_model::{DeadShardId, DueReplay, JobId, Millis, Overdue, Seq};
 use rota_store::{
     Body, Found, HistoryRow, ListPage, ListQuery, Period, Reader, Record, StoreError,
 };
 use rusqlite::Connection;
 
 use crate::internal_error::InternalError;
-use crate::{history, list, lookup, overdue, usage};
+use crate::{dead_letter, history, list, lookup, overdue, usage};
 
 /// A read-only connection to the embedded store. Each call is one read transaction, which sees every
 /// batch committed before it.
@@ -51,6 +51,29 @@ impl Reader for SqliteReader {
 
     async fn overdue(&mut self, now: Millis, limit: usize) -> Result<Overdue, StoreError> {
         self.in_transaction(|conn| overdue::overdue(conn, now, limit))
+    }
+
+    async fn oldest_dead(
+        &mut self,
+        shard: DeadShardId,
+        limit: usize,
+    ) -> Result<Vec<(Seq, Millis)>, StoreError> {
+        self.in_transaction(|conn| dead_letter::oldest(conn, shard, limit))
+    }
+
+    async fn dead_span(
+        &mut self,
+        shards: Option<&[DeadShardId]>,
+    ) -> Result<Option<(Millis, Millis)>, StoreError> {
+        self.in_transaction(|conn| dead_letter::span(conn, shards))
+    }
+
+    async fn due_replays(
+        &mut self,
+        now: Millis,
+        limit: usize,
+    ) -> Result<Vec<DueReplay>, StoreError> {
+        self.in_transaction(|conn| dead_letter::due_replays(conn, now, limit))
     }
 
     async fn history(

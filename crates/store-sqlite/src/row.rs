@@ -2,7 +2,9 @@
 //! with the same bits.
 
 use bytes::Bytes;
-use rota_model::{ClassId, Done, Ending, Live, Millis, PoolName, Seq, State, WorkerId};
+use rota_model::{
+    ClassId, DeadRow, DeadShardId, Done, Ending, Live, Millis, PoolName, Seq, State, WorkerId,
+};
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
@@ -70,6 +72,19 @@ pub(crate) fn done(row: &Row<'_>) -> Result<Done, InternalError> {
         purge_at: millis(row, 8)?,
         bytes: row.get(9)?,
         result: None,
+        dead: None,
+    })
+}
+
+/// The columns that [`dead`] reads.
+pub(crate) const DEAD: &str = "shard, error, other, replay_at";
+
+pub(crate) fn dead(row: &Row<'_>) -> Result<DeadRow, InternalError> {
+    Ok(DeadRow {
+        shard: DeadShardId(row.get(0)?),
+        error: row.get(1)?,
+        other: row.get(2)?,
+        replay_at: millis(row, 3)?,
     })
 }
 

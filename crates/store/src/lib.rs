@@ -14,11 +14,12 @@ pub mod suite;
 
 pub use batch::Batch;
 pub use error::{CommitError, StoreError};
-pub use list::{ListPage, ListQuery, Order, Selection};
+pub use list::{DeadFilter, ListPage, ListQuery, Order, Selection};
 pub use load::{Loaded, Sink};
 pub use record::{Body, ERRORS_KEPT, Found, Record};
 pub use rota_model::mutation::{
-    Backoff, Claim, Counts, Finish, HistoryRow, Mutation, NewRow, Period, Ready, RowKind, Undo,
+    Backoff, Claim, Counts, Finish, HistoryRow, Mutation, NewRow, Period, Ready, Rewrite, RowKind,
+    Undo,
 };
 pub use rota_model::row::JobRow;
 pub use store::{Reader, Store};

@@ -1,5 +1,7 @@
 //! Queries that list jobs page by page, with a cursor, so that deep pages cost no more than the first.
 
+use std::sync::Arc;
+
 use rota_model::{ClassId, Ending, Millis, Seq, State};
 
 use crate::Record;
@@ -14,6 +16,9 @@ pub struct ListQuery {
     pub since: Option<Millis>,
     /// Upper bound on the creation time, exclusive.
     pub until: Option<Millis>,
+    /// Conditions on jobs of the dead letter. If present, only these are listed, and `select` must be
+    /// [`Selection::DEAD_LETTER`].
+    pub dead: Option<DeadFilter>,
     /// The cursor of the previous page. Its job is not listed again.
     pub after: Option<Seq>,
     pub order: Order,
@@ -22,6 +27,17 @@ pub struct ListQuery {
     /// Approximate maximum number of rows to read for the page, which then ends early with a
     /// cursor. Jobs of other classes that the store skips without reading do not count.
     pub scan: usize,
+}
+
+/// Selects jobs in the dead letter by when and why they failed permanently.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeadFilter {
+    /// The type of the last error.
+    pub error_type: Option<Arc<str>>,
+    /// Lower bound on the time at which the job was discarded, inclusive.
+    pub since: Option<Millis>,
+    /// Upper bound on that time, exclusive.
+    pub until: Option<Millis>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -21,7 +21,7 @@ pub struct Body {
     pub json: Bytes,
 }
 
-/// Number of errors retained per job. Older ones are dropped.
+/// Number of errors retained per job, including those from before a retry. Older ones are dropped.
 pub const ERRORS_KEPT: usize = 20;
 
 /// A complete job.
@@ -32,4 +32,6 @@ pub struct Record {
     pub row: JobRow,
     /// Errors of failed executions as JSON objects, oldest first.
     pub errors: Vec<Bytes>,
+    /// How often rules have replayed the job, as JSON; see [`rota_model::Replays`].
+    pub replays: Option<Bytes>,
 }

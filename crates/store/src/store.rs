@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use rota_model::usage::{Usage, UsagePer};
-use rota_model::{JobId, Millis, Overdue, Seq};
+use rota_model::{DeadShardId, DueReplay, JobId, Millis, Overdue, Seq};
 
 use crate::{
     Batch, Body, CommitError, Found, HistoryRow, ListPage, ListQuery, Loaded, Period, Record, Sink,
@@ -77,6 +77,27 @@ pub trait Reader: Send + 'static {
         now: Millis,
         limit: usize,
     ) -> impl Future<Output = Result<Overdue, StoreError>> + Send;
+
+    /// Returns the oldest jobs of one tenant's dead letter in one queue, and when they were discarded.
+    fn oldest_dead(
+        &mut self,
+        shard: DeadShardId,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<(Seq, Millis)>, StoreError>> + Send;
+
+    /// Returns when the first and the last job of the dead letter were discarded, in these shards or
+    /// (`None`) in all.
+    fn dead_span(
+        &mut self,
+        shards: Option<&[DeadShardId]>,
+    ) -> impl Future<Output = Result<Option<(Millis, Millis)>, StoreError>> + Send;
+
+    /// Returns up to `limit` jobs of the dead letter whose replay is due, the longest due first.
+    fn due_replays(
+        &mut self,
+        now: Millis,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<DueReplay>, StoreError>> + Send;
 
     /// Reads the statistics of one queue for intervals that begin in `since..until`, oldest first.
     fn history(

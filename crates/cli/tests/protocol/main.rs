@@ -29,6 +29,7 @@ mod cron_overlap;
 mod cron_registry;
 mod cron_runs;
 mod dead_letter;
+mod dead_letter_care;
 mod envelope;
 mod event_streams;
 mod events;

@@ -50,7 +50,7 @@ fn each_ending_has_its_own_time() {
     for state in ["cancelled", "discarded"] {
         // The job may be gone before its state can be looked at.
         let queue = crate::shorthand::fresh_queue();
-        let more = json!({"retry": {"max_attempts": 1}});
+        let more = json!({"retry": {"max_attempts": 1, "on_exhaustion": "discard"}});
         let id = server.enqueue(crate::shorthand::job_with(&queue, more));
         if state == "cancelled" {
             server.delete(&format!("/ojs/v1/jobs/{id}")).expect(200);

@@ -61,6 +61,7 @@ impl Engine {
         self.now.mono = self.now.mono.max(now.mono);
         self.scheduler.advance(self.now);
         self.roll_statistics();
+        self.schedule_prune();
         self.advance_usage();
         self.end_waits(self.now.mono);
         self.end_waits_for_room(self.now.mono);

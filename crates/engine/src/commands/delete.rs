@@ -1,11 +1,11 @@
 //! Deleting jobs, on request and by retention.
 
-use rota_model::Done;
 use rota_model::mutation::Mutation;
 use rota_model::row::{JobRow, Overdue};
+use rota_model::{Done, Ending};
 
 use crate::effect::Changed;
-use crate::{Engine, Refusal, Reply, Target};
+use crate::{Engine, EventKind, Refusal, Reply, Target};
 
 impl Engine {
     pub(crate) fn delete(&mut self, targets: &[Target]) -> Reply {
@@ -35,12 +35,19 @@ impl Engine {
                 self.class_lost_job(live.class);
                 self.out.mutations.push(Mutation::Delete(live.seq));
             }
-            JobRow::Done(done) => self.delete_done(done),
+            JobRow::Done(done) => {
+                self.delete_done(done);
+                if done.ending == Ending::DeadLetter {
+                    let job = self.job_ref(done.seq, done.class).named(target.id);
+                    self.emit(EventKind::DeadLetterDeleted { job });
+                }
+            }
         }
         Ok(Changed { id: target.id, before: target.state(), after: None, at: self.wall() })
     }
 
-    fn delete_done(&mut self, done: &Done) {
+    pub(crate) fn delete_done(&mut self, done: &Done) {
+        self.unbury(done);
         self.classes.count_forgotten(done.class, done.ending);
         self.count_kept(done.class, |kept| *kept.get_mut(done.ending) -= 1);
         self.out.mutations.push(Mutation::Delete(done.seq));

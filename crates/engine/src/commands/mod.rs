@@ -4,6 +4,7 @@ mod activate;
 mod advance;
 mod cancel;
 mod cron;
+mod dead_letter;
 mod delete;
 mod enqueue;
 mod fetch;

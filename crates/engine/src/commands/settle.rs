@@ -180,6 +180,9 @@ impl Engine {
         let job = self.job_ref(seq, active.class);
         let (attempt, error) = (active.attempt, failure.json.clone());
         self.emit(EventKind::Discarded { job, attempt, reason, error, from: State::Active });
+        if ending == Ending::DeadLetter {
+            self.bury(seq, active.class, attempt, failure);
+        }
         Outcome { state: State::Discarded, next: None }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rota_model::TenantId;
+use rota_model::{Ending, JobType, TenantId};
 
 use super::tenants::fraction;
 use crate::caps::Asker;
@@ -58,6 +58,17 @@ impl Engine {
         (slice, (next < self.meters.len()).then_some(next))
     }
 
+    /// Jobs that entered the dead letters of up to `most` queues, beginning at index `from`, by the
+    /// queue's label and the job's type.
+    #[must_use]
+    pub fn buried(
+        &self,
+        from: usize,
+        most: usize,
+    ) -> Vec<(Option<Arc<str>>, Option<JobType>, u64)> {
+        self.meters.buried(from, most)
+    }
+
     /// Up to `most` labels beginning at index `from`. Fewer means the end.
     #[must_use]
     pub fn labels(&self, from: usize, most: usize) -> Vec<LabelView> {
@@ -94,7 +105,9 @@ impl Engine {
             let tenant = self.tenants.get(shard.tenant);
             let queue = &self.queues.get(shard.queue).name;
             shard.meter = self.meters.acquire(tenant.asker(), &tenant.id, queue);
-            self.meters.meter_mut(shard.meter).jobs.add(&shard.jobs);
+            let meter = self.meters.meter_mut(shard.meter);
+            meter.jobs.add(&shard.jobs);
+            meter.dead += shard.done.get(Ending::DeadLetter);
         }
     }
 

@@ -361,7 +361,7 @@ impl Engine {
             name: queue.name.clone(),
             created: queue.row.created,
             paused: queue.row.paused,
-            settings: queue.row.settings,
+            settings: queue.row.settings.clone(),
             totals,
             bytes: queue.jobs.bytes,
             pressure: queue.pressure(),

@@ -9,7 +9,7 @@ use rota_model::{PoolName, State};
 use super::{LabelIx, Times};
 use crate::job_counts::JobCounts;
 
-/// Unfinished jobs as they are now; everything else counted since the process began.
+/// Unfinished jobs and the dead letter as they are now; everything else counted since the process began.
 #[derive(Debug, Clone)]
 pub struct Meter {
     pub label: LabelIx,
@@ -27,6 +27,11 @@ pub struct Meter {
     /// Enqueues that a full queue refused, and jobs dropped to make room.
     pub rejected: u64,
     pub dropped: u64,
+    /// Jobs in the dead letter, as they are now.
+    pub dead: u64,
+    /// Jobs of the dead letter that were retried on request, and that were pruned.
+    pub dead_retried: u64,
+    pub pruned: u64,
     /// Durations of completed executions.
     pub ran: Option<Box<Times>>,
     /// Waits from acceptance to the first start.
@@ -51,6 +56,9 @@ impl Meter {
             in_pools: BTreeMap::new(),
             rejected: 0,
             dropped: 0,
+            dead: 0,
+            dead_retried: 0,
+            pruned: 0,
             ran: None,
             waited: None,
             shards: 0,

@@ -9,7 +9,7 @@ mod times;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rota_model::{Cap, Millis, PoolName, QueueName, TenantId};
+use rota_model::{Cap, JobType, Millis, PoolName, QueueName, TenantId};
 
 use crate::caps::{Asker, CapCounter, Capped};
 pub(crate) use last_minute::{LastMinute, SLOT_MS, SLOTS, slot_of};
@@ -78,7 +78,13 @@ pub(crate) struct Meters {
     all: Vec<Meter>,
     free: Vec<MeterIx>,
     starts: LastMinute<i64>,
+    /// Jobs that entered the dead letter, by the queue's label and the job's type. Of each queue, the
+    /// first types are counted apart.
+    buried: BTreeMap<QueueLabel, BTreeMap<Option<JobType>, u64>>,
 }
+
+/// Types of jobs that are counted apart when they enter a queue's dead letter.
+const MOST_TYPES: usize = 50;
 
 impl Meters {
     pub fn new(bounds: MetricBounds) -> Self {
@@ -92,7 +98,26 @@ impl Meters {
             all: Vec::new(),
             free: Vec::new(),
             starts: LastMinute::default(),
+            buried: BTreeMap::new(),
         }
+    }
+
+    /// Counts a job that enters the dead letter. A queue's counts are kept as long as its label.
+    pub fn count_buried(&mut self, queue: QueueLabel, kind: &JobType) {
+        let types = self.buried.entry(queue).or_default();
+        let known = types.contains_key(&Some(kind.clone()));
+        let label = (known || types.len() < MOST_TYPES).then(|| kind.clone());
+        *types.entry(label).or_default() += 1;
+    }
+
+    /// Jobs that entered the dead letters of up to `most` queues, beginning at index `from`, by the
+    /// queue's label and the job's type.
+    pub fn buried(&self, from: usize, most: usize) -> Vec<(QueueLabel, Option<JobType>, u64)> {
+        let slice = self.buried.iter().skip(from).take(most);
+        let types = slice.flat_map(|(queue, types)| {
+            types.iter().map(|(kind, count)| (queue.clone(), kind.clone(), *count))
+        });
+        types.collect()
     }
 
     /// Removes all queue labels and meters.
@@ -154,6 +179,7 @@ impl Meters {
         if let Some(queue) = self.queues.get(label).filter(unused) {
             self.queue_labels.remove(queue.tenant.as_ref());
             self.queues.remove(label);
+            self.buried.remove(&Some(label.into()));
         }
     }
 

@@ -90,6 +90,8 @@ impl Restore {
             RowKind::RotationState => self.rotation_state(name, json),
             RowKind::CronRun => self.cron_run(name, json),
             RowKind::DispatchState => self.dispatch_state(name, json),
+            RowKind::DeadShard => self.engine.dead_letters.restore_shard(name, json),
+            RowKind::DeadErrors => self.engine.dead_letters.restore_errors(name, json),
         };
         if let Err(problem) = outcome {
             self.problem.get_or_insert(format!("{kind:?} '{name}' cannot be read: {problem}"));
@@ -173,6 +175,7 @@ impl Restore {
         self.engine.id_key = id_key;
         self.engine.now.wall = self.engine.now.wall.max(last_now);
         self.engine.classes.collect_free();
+        self.engine.dead_letters.collect_free();
         self.restore_counters(number, last_now);
         Ok(self.engine)
     }

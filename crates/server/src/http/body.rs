@@ -94,6 +94,10 @@ impl FromRequest<Arc<App>> for Json {
 pub(super) struct OptionalJson(Option<Json>);
 
 impl OptionalJson {
+    pub fn get(&self) -> Option<&Json> {
+        self.0.as_ref()
+    }
+
     pub fn members(&self) -> Result<Map<String, Value>, ApiError> {
         self.0.as_ref().map_or_else(|| Ok(Map::new()), Json::object)
     }

@@ -81,6 +81,8 @@ fn text_of(capped: Capped) -> CapText {
             Some(SOON),
         ),
         Capped::EventStreams => ("event streams", "event_streams", "Close one", Some(SOON)),
+        // Further types are counted together, so this is never refused.
+        Capped::ErrorTypes => ("types of errors", "error_types", "Use fewer", None),
     };
     CapText { things, setting, remedy, retry_after }
 }

@@ -1,7 +1,5 @@
 //! Routes for the dead letter, the jobs that have failed permanently.
 
-use std::collections::BTreeMap;
-
 use axum::extract::State;
 use axum::http::StatusCode;
 use rota_engine::{Changed, Command};
@@ -10,27 +8,18 @@ use rota_model::{Ending, JobId};
 use rota_store::Record;
 use serde_json::json;
 
+use super::body::OptionalJson;
 use super::error::{ApiError, ApiResult};
 use super::filter::Filter;
 use super::job_pages::{self, Window};
 use super::params::{Params, PathName};
-use super::{App, Shared, job_json, jobs, queues, reply};
+use super::{App, Shared, dead_letter_override, job_json, jobs, reply};
 
 pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
     let filter = Filter::dead_letter(&params)?;
     let window = Window::from_params(&params, 50, 200)?;
     let page = job_pages::find(&app, &filter, &window).await?;
     Ok(reply::raw(StatusCode::OK, job_json::page_json(&page.records, &page.pagination)))
-}
-
-pub(super) async fn stats(State(app): Shared) -> ApiResult {
-    let queues = queues::visible_queues(&app).await?;
-    let mut by_queue = BTreeMap::<&str, u64>::new();
-    for view in queues.iter().filter(|view| view.totals.dead_letter() > 0) {
-        *by_queue.entry(view.name.local()).or_default() += view.totals.dead_letter();
-    }
-    let total: u64 = queues.iter().map(|view| view.totals.dead_letter()).sum();
-    Ok(reply::ok(&json!({"total": total, "by_queue": by_queue, "stats": {"total": total}})))
 }
 
 pub(super) async fn show(State(app): Shared, name: PathName) -> ApiResult {
@@ -41,8 +30,19 @@ pub(super) async fn show(State(app): Shared, name: PathName) -> ApiResult {
     Ok(reply::raw(StatusCode::OK, out))
 }
 
-pub(super) async fn retry(State(app): Shared, name: PathName) -> ApiResult {
-    let changed = change(&app, &name, |id| Command::Retry(vec![id])).await?;
+/// Retries a job, as it is or with some members overridden.
+pub(super) async fn retry(State(app): Shared, name: PathName, body: OptionalJson) -> ApiResult {
+    let record = find(&app, &name).await?;
+    let changed = match dead_letter_override::parse(body.get())? {
+        None => jobs::change_one(&app, &name, |id| Command::Retry(vec![id])).await?,
+        Some(changes) => {
+            let missing = || ApiError::not_found("dead letter job", name.as_str());
+            let owner = app.owner_of(&record).await?.ok_or_else(missing)?;
+            let change = dead_letter_override::apply(&app, &record, &owner, &changes)?;
+            let retry = |id| Command::RetryAs(vec![id], Box::new(change));
+            jobs::change_one(&app, &name, retry).await?
+        }
+    };
     jobs::changed_job(&app, &changed, "re_enqueued_at").await
 }
 

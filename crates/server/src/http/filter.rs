@@ -1,11 +1,8 @@
 //! The filter that selects jobs for a list or a bulk operation.
 
-use std::sync::Arc;
-
 use rota_engine::{Engine, Totals};
-use rota_model::row::JobRow;
 use rota_model::{Class, ClassId, Millis, QueueName, Seq, State, TenantId};
-use rota_store::{ListQuery, Order, Record, Selection};
+use rota_store::{DeadFilter, ListQuery, Order, Selection};
 
 use super::App;
 use super::caller::caller;
@@ -34,17 +31,6 @@ pub(super) struct Filter {
     pub until: Option<Millis>,
     /// Conditions on jobs in the dead letter.
     pub dead: DeadFilter,
-}
-
-/// Selects jobs in the dead letter by when and why they failed permanently.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct DeadFilter {
-    /// The type of the last error.
-    pub error_type: Option<Arc<str>>,
-    /// Lower bound on the time at which the job was discarded, inclusive.
-    pub since: Option<Millis>,
-    /// Upper bound on that time, exclusive.
-    pub until: Option<Millis>,
 }
 
 impl Filter {
@@ -77,6 +63,11 @@ impl Filter {
                 .detail("field", "state"));
         }
         (filter.select, filter.state) = (Selection::DEAD_LETTER, None);
+        filter.dead = DeadFilter {
+            error_type: params.get("error_type").map(Into::into),
+            since: filter.since.take(),
+            until: filter.until.take(),
+        };
         Ok(filter)
     }
 
@@ -157,8 +148,9 @@ impl Filter {
         let Extent { after, order, limit } = extent;
         let classes = self.selects_classes().then(Vec::new);
         let (select, since, until) = (self.select, self.since, self.until);
+        let dead = (select == Selection::DEAD_LETTER).then(|| self.dead.clone());
         let mut query =
-            ListQuery { select, classes, since, until, after, order, limit, scan: MAX_ROWS };
+            ListQuery { select, classes, since, until, dead, after, order, limit, scan: MAX_ROWS };
         let (mut counted, mut total, mut from) = (self.counted(app), None, None);
         loop {
             let (filter, find, counted) = (self.clone(), find.clone(), counted.take());
@@ -242,22 +234,6 @@ impl Filter {
             false => self.select.has_state(*state),
         };
         State::ALL.iter().filter(|s| matches(s)).map(|state| totals.of(*state)).sum()
-    }
-}
-
-impl DeadFilter {
-    pub fn matches(&self, record: &Record) -> bool {
-        #[derive(serde::Deserialize)]
-        struct Last<'a> {
-            #[serde(rename = "type", borrow)]
-            kind: Option<std::borrow::Cow<'a, str>>,
-        }
-        let JobRow::Done(done) = &record.row else { return *self == Self::default() };
-        let in_time = self.since.is_none_or(|since| done.at >= since)
-            && self.until.is_none_or(|until| done.at < until);
-        let last = record.errors.last().and_then(|json| serde_json::from_slice::<Last>(json).ok());
-        let kind = last.and_then(|last| last.kind);
-        in_time && self.error_type.as_deref().is_none_or(|wanted| kind.as_deref() == Some(wanted))
     }
 }
 

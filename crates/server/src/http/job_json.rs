@@ -7,7 +7,7 @@ use bytes::Bytes;
 use rota_engine::Accepted;
 use rota_model::envelope;
 use rota_model::row::JobRow;
-use rota_model::{Done, Ending, JobId, Live, Millis, State};
+use rota_model::{Done, Ending, JobId, Live, Millis, Replays, State};
 use rota_store::{Body, Record};
 use serde_json::Value;
 
@@ -114,6 +114,10 @@ pub(super) fn write_delivery(
         true => Cow::Owned(without(&body.json, &["visibility_timeout", "visibility_timeout_ms"])),
         false => Cow::Borrowed(&body.json[..]),
     };
+    let json = match record.filter(|record| record.replays.is_some()) {
+        Some(record) => Cow::Owned(with_replays(&json, record).into_owned()),
+        None => json,
+    };
     let mut members = Members::of_job(out, body.id, &json);
     members.text("state", State::Active.as_str());
     members.number("attempt", u64::from(claimed.attempt));
@@ -130,9 +134,41 @@ pub(super) fn write_delivery(
         members.text("worker_id", worker.local());
     }
     if let Some(record) = record {
-        write_errors(&mut members, &record.errors, true);
+        // The first attempt after a retry has the errors of before, but none of its own.
+        let paused = matches!(&record.row, JobRow::Live(live) if live.pauses > 0);
+        write_errors(&mut members, &record.errors, claimed.attempt > 1 || paused);
     }
     out.push(b'}');
+}
+
+/// A job's members, with how often rules have replayed the job in `meta`.
+fn with_replays<'a>(members: &'a [u8], record: &Record) -> Cow<'a, [u8]> {
+    let Some(replays) = &record.replays else { return Cow::Borrowed(members) };
+    let object = format!("{{{}}}", String::from_utf8_lossy(members));
+    let replays = serde_json::from_slice::<Replays>(replays);
+    let (Ok(replays), Ok(all)) = (replays, rota_model::json::members(&object, "The job")) else {
+        return Cow::Borrowed(members);
+    };
+    let mut out = Vec::with_capacity(members.len() + 128);
+    for (key, value) in all {
+        if !out.is_empty() {
+            out.push(b',');
+        }
+        rota_model::json::write_str(&mut out, &key);
+        out.push(b':');
+        let meta = (key == "meta")
+            .then(|| serde_json::from_str::<serde_json::Map<String, Value>>(value.get()).ok());
+        match meta.flatten() {
+            Some(mut meta) => {
+                meta.insert("ojs.replay_count".to_owned(), replays.count.into());
+                meta.insert("ojs.last_replayed_at".to_owned(), replays.last.to_string().into());
+                meta.insert("ojs.replay_rule".to_owned(), replays.rule.clone().into());
+                out.extend_from_slice(Value::Object(meta).to_string().as_bytes());
+            }
+            None => out.extend_from_slice(value.get().as_bytes()),
+        }
+    }
+    Cow::Owned(out)
 }
 
 /// A job's members, except for these.
@@ -154,8 +190,9 @@ fn without(members: &[u8], excluded: &[&str]) -> Vec<u8> {
 }
 
 /// Writes a job in its current state.
-pub(super) fn write_record(out: &mut Vec<u8>, record: &Record) {
-    let mut members = Members::of_job(out, record.body.id, &record.body.json);
+pub(crate) fn write_record(out: &mut Vec<u8>, record: &Record) {
+    let json = with_replays(&record.body.json, record);
+    let mut members = Members::of_job(out, record.body.id, &json);
     members.text("state", record.row.state().as_str());
     match &record.row {
         JobRow::Live(live) => write_live(&mut members, live, record),
@@ -203,7 +240,8 @@ fn write_live(members: &mut Members<'_>, live: &Live, record: &Record) {
     if let Some(worker) = live.worker.as_ref().filter(|_| live.state == State::Active) {
         members.text("worker_id", worker.local());
     }
-    write_errors(members, &record.errors, true);
+    // A retried job keeps its errors, but has not failed again yet.
+    write_errors(members, &record.errors, live.attempt > 0 || live.pauses > 0);
 }
 
 /// Whether the producer set `scheduled_at`.

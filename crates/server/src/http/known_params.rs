@@ -16,6 +16,8 @@ const TENANT: &[&str] = &["tenant", "tenant_id"];
 /// Conditions of a list of jobs.
 const JOBS: &[&str] =
     &["tenant", "tenant_id", "queue", "type", "state", "since", "until", "order", "sort"];
+/// Further conditions on jobs of the dead letter.
+const DEAD_LETTER: &[&str] = &["error_type"];
 /// Conditions on events.
 const EVENTS: &[&str] = &[
     "types",
@@ -68,7 +70,7 @@ const ROUTES: &[(&str, &str, &[&[&str]])] = &[
     ("GET", "/ojs/v1/queues/{name}/events", &[EVENTS]),
     ("POST", "/ojs/v1/queues/{name}/pause", &[]),
     ("POST", "/ojs/v1/queues/{name}/resume", &[]),
-    ("GET", "/ojs/v1/dead-letter", &[JOBS, PAGES]),
+    ("GET", "/ojs/v1/dead-letter", &[JOBS, DEAD_LETTER, PAGES]),
     ("DELETE", "/ojs/v1/dead-letter", &[]),
     ("POST", "/ojs/v1/dead-letter/purge", &[&["older_than"]]),
     ("POST", "/ojs/v1/dead-letter/retry", &[]),
@@ -132,7 +134,7 @@ const ROUTES: &[(&str, &str, &[&[&str]])] = &[
     ("POST", "/ojs/v1/admin/workers/{id}/resume", &[]),
     ("GET", "/ojs/v1/admin/stats", &[]),
     ("GET", "/ojs/v1/admin/stats/history", &[&["period", "since", "until", "queue"]]),
-    ("GET", "/ojs/v1/admin/dead-letter", &[JOBS, PAGES]),
+    ("GET", "/ojs/v1/admin/dead-letter", &[JOBS, DEAD_LETTER, PAGES]),
     ("DELETE", "/ojs/v1/admin/dead-letter", &[]),
     ("POST", "/ojs/v1/admin/dead-letter/retry", &[]),
     ("GET", "/ojs/v1/admin/dead-letter/stats", &[]),

@@ -9,6 +9,8 @@ mod cors;
 mod cron;
 mod dead_letter;
 mod dead_letter_bulk;
+mod dead_letter_override;
+mod dead_letter_stats;
 mod engine_slices;
 mod error;
 mod events;
@@ -47,6 +49,7 @@ use rota_model::Scope;
 use rota_model::envelope::{Rules, Tenancy};
 use tokio::sync::Mutex;
 
+pub(crate) use job_json::write_record as write_job;
 pub use listen::{Listener, serve};
 pub use service::{HttpService, RequestBody};
 pub use unserved::{UNSERVED, Unserved};
@@ -158,7 +161,7 @@ fn served() -> Router<Arc<App>> {
         .route("/dead-letter", get(dead_letter::list).delete(dead_letter_bulk::purge))
         .route("/dead-letter/retry", post(dead_letter_bulk::retry))
         .route("/dead-letter/purge", post(dead_letter_bulk::purge_by_path))
-        .route("/dead-letter/stats", get(dead_letter::stats))
+        .route("/dead-letter/stats", get(dead_letter_stats::stats))
         .route("/dead-letter/{id}", get(dead_letter::show).delete(dead_letter::delete))
         .route("/dead-letter/{id}/retry", post(dead_letter::retry))
         .route("/events", get(events::list_or_stream))
@@ -225,7 +228,7 @@ fn served() -> Router<Arc<App>> {
         .route("/stats", get(admin::stats::totals))
         .route("/stats/history", get(admin::stats::history))
         .route("/dead-letter", get(admin::dead_letter::list).delete(dead_letter_bulk::purge))
-        .route("/dead-letter/stats", get(dead_letter::stats))
+        .route("/dead-letter/stats", get(dead_letter_stats::stats))
         .route("/dead-letter/retry", post(dead_letter_bulk::retry))
         .route("/dead-letter/{id}", get(dead_letter::show).delete(admin::dead_letter::delete))
         .route("/dead-letter/{id}/retry", post(dead_letter::retry))

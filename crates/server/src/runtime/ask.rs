@@ -12,6 +12,8 @@ pub enum Ask {
     Explain(JobId),
     /// Remove up to this many finished jobs whose retention has passed.
     Purge(usize),
+    /// Replay up to this many jobs of the dead letter whose rule says so by now.
+    Replay(usize),
 }
 
 impl From<Command<JobId>> for Ask {

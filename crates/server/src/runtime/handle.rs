@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rota_engine::{Command, Engine, Enqueue, Fetch, Reply, WaiterId};
 use rota_model::envelope::NewJob;
 use rota_model::usage::{Usage, UsagePer};
-use rota_model::{JobId, Millis, Seq, TenantId};
+use rota_model::{DeadShardId, JobId, Millis, Seq, TenantId};
 use rota_store::{Body, HistoryRow, ListPage, ListQuery, Period, Record, StoreError};
 use tokio::sync::oneshot;
 
@@ -147,6 +147,23 @@ impl Handle {
 
     pub async fn list(&self, query: ListQuery) -> Result<ListPage, ReadError> {
         self.reads.ask(|reply| Read::List(query, reply)).await
+    }
+
+    /// The oldest jobs of a tenant's dead letter in a queue, and when they were discarded.
+    pub(super) async fn oldest_dead(
+        &self,
+        shard: DeadShardId,
+        limit: usize,
+    ) -> Result<Vec<(Seq, Millis)>, ReadError> {
+        self.reads.ask(|reply| Read::OldestDead(shard, limit, reply)).await
+    }
+
+    /// When the first and the last job of the dead letter were discarded, in these parts of it or in all.
+    pub async fn dead_span(
+        &self,
+        shards: Option<Vec<DeadShardId>>,
+    ) -> Result<Option<(Millis, Millis)>, ReadError> {
+        self.reads.ask(|reply| Read::DeadSpan(shards, reply)).await
     }
 
     pub async fn history(

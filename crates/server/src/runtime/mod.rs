@@ -4,9 +4,11 @@
 //! effects into batches. The store thread commits a batch while the engine works on the next.
 //! Answers are released when their batch is committed, all of a batch at once.
 
+mod archive;
 mod ask;
 mod body_cache;
 mod clock;
+mod dead_letter;
 mod engine_loop;
 mod events;
 mod handle;
@@ -22,6 +24,7 @@ mod retention;
 mod start;
 mod store_loop;
 
+pub use archive::Archive;
 pub use ask::{Answer, Ask, Delivery, Unavailable};
 pub use clock::Clock;
 pub use events::{

@@ -46,6 +46,12 @@ impl<R: Reader> EngineLoop<R> {
                 let explained = target.map(|target| Box::new(self.engine.explain(&target)));
                 Prepared::Answer(Answer::Explained(explained))
             }
+            Ask::Replay(limit) => {
+                let now = self.engine.now().wall;
+                let due = self.resolver.due_replays(now, limit, &self.in_flight)?;
+                let command = Command::Replay(due);
+                Prepared::Command(Resolved { command, missing: Vec::new() })
+            }
             Ask::Purge(limit) => {
                 let now = self.clock.now().wall;
                 let overdue = self.resolver.overdue(now, limit, &self.in_flight)?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rota_model::usage::{Usage, UsagePer};
-use rota_model::{JobId, Millis, Seq, TenantId};
+use rota_model::{DeadShardId, JobId, Millis, Seq, TenantId};
 use rota_store::{Body, HistoryRow, ListPage, ListQuery, Period, Reader, Record, StoreError};
 use tokio::runtime::Handle as Tokio;
 use tokio::sync::oneshot;
@@ -20,6 +20,8 @@ pub(super) enum Read {
     Records(Vec<Seq>, Responder<Vec<Option<Record>>>),
     Bodies(Vec<Seq>, Responder<Vec<Option<Body>>>),
     List(ListQuery, Responder<ListPage>),
+    OldestDead(DeadShardId, usize, Responder<Vec<(Seq, Millis)>>),
+    DeadSpan(Option<Vec<DeadShardId>>, Responder<Option<(Millis, Millis)>>),
     History {
         period: Period,
         queue: String,
@@ -93,6 +95,12 @@ async fn serve<R: Reader>(reader: &mut R, read: Read, on_fatal: &dyn Fn(&str)) {
         Read::Records(seqs, reply) => answer(reply, reader.records(&seqs).await, on_fatal),
         Read::Bodies(seqs, reply) => answer(reply, reader.bodies(&seqs).await, on_fatal),
         Read::List(query, reply) => answer(reply, reader.list(&query).await, on_fatal),
+        Read::OldestDead(shard, limit, reply) => {
+            answer(reply, reader.oldest_dead(shard, limit).await, on_fatal);
+        }
+        Read::DeadSpan(shards, reply) => {
+            answer(reply, reader.dead_span(shards.as_deref()).await, on_fatal);
+        }
         Read::History { period, queue, since, until, reply } => {
             answer(reply, reader.history(period, &queue, since, until).await, on_fatal);
         }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ahash::RandomState;
 use rota_engine::{Engine, InFlight, Target};
 use rota_model::row::JobRow;
-use rota_model::{JobId, Millis, Overdue, Seq};
+use rota_model::{DueReplay, JobId, Millis, Overdue, Seq};
 use rota_store::{Found, Reader, StoreError};
 use tokio::runtime::Handle as Tokio;
 
@@ -86,6 +86,19 @@ impl<R: Reader> Resolver<R> {
         Ok(overdue)
     }
 
+    /// Up to `limit` jobs of the dead letter whose replay is due. Jobs with changes in flight are left
+    /// for a later call.
+    pub fn due_replays(
+        &mut self,
+        now: Millis,
+        limit: usize,
+        in_flight: &InFlight,
+    ) -> Result<Vec<DueReplay>, StoreError> {
+        let mut due = self.tokio.block_on(self.reader.due_replays(now, limit))?;
+        due.retain(|due| !in_flight.touches(due.seq));
+        Ok(due)
+    }
+
     /// Forgets everything, when the engine is rebuilt from the store.
     pub fn reset(&mut self) {
         self.active.clear();
@@ -117,6 +130,6 @@ fn collect_ids(ask: &Ask, ids: &mut Vec<JobId>) {
     match ask {
         Ask::Command(command) => command.collect_ids(ids),
         Ask::Explain(job) => ids.push(*job),
-        Ask::Purge(_) => {}
+        Ask::Purge(_) | Ask::Replay(_) => {}
     }
 }

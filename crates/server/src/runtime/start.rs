@@ -11,6 +11,7 @@ use rota_store::{Batch, Store, StoreError};
 use tokio::runtime::Handle as Tokio;
 use tokio::sync::mpsc;
 
+use super::archive::Archive;
 use super::ask::Input;
 use super::body_cache::BodyCache;
 use super::engine_loop::EngineLoop;
@@ -22,7 +23,7 @@ use super::reader::{self, Reads};
 use super::release::{self, Release};
 use super::resolve::Resolver;
 use super::store_loop::StoreLoop;
-use super::{Clock, Events, Handle, retention};
+use super::{Clock, Events, Handle, dead_letter, retention};
 
 /// What the runtime needs to start, besides the store.
 pub struct Options {
@@ -37,6 +38,8 @@ pub struct Options {
     pub events: usize,
     /// The most jobs that retention removes at once.
     pub retention_batch: usize,
+    /// Where pruned jobs of the dead letter are archived.
+    pub archive: Archive,
     /// Called with the cause when nothing more may be answered, because the store's state is unknown or
     /// damaged.
     pub on_fatal: Arc<dyn Fn(&str) + Send + Sync>,
@@ -76,6 +79,7 @@ pub struct Runtime {
     readers: Vec<JoinHandle<()>>,
     release: tokio::task::JoinHandle<()>,
     retention: tokio::task::JoinHandle<()>,
+    dead_letter: tokio::task::JoinHandle<()>,
 }
 
 const READERS: usize = 2;
@@ -152,7 +156,9 @@ impl Runtime {
             .collect::<Result<_, _>>()?;
         let release = tokio.spawn(release::run(releases, events, mailbox));
         let retention = tokio.spawn(retention::run(handle.clone(), options.retention_batch));
-        Ok(Self { handle, health, threads, readers, release, retention })
+        let dead_letter =
+            tokio.spawn(dead_letter::run(handle.clone(), options.archive, options.retention_batch));
+        Ok(Self { handle, health, threads, readers, release, retention, dead_letter })
     }
 
     #[must_use]
@@ -168,6 +174,7 @@ impl Runtime {
     /// Serves the requests in the mailbox, commits, and closes the store.
     pub async fn stop(self) {
         self.retention.abort();
+        self.dead_letter.abort();
         let (mailbox, reads) = (self.handle.mailbox.clone(), self.handle.reads.clone());
         let (threads, readers) = (self.threads, self.readers);
         let joined = tokio::task::spawn_blocking(move || {

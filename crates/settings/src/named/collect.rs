@@ -2,7 +2,8 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 
 use rota_model::{
-    LimitKey, LimitNumbers, PoolConfig, PoolName, Starvation, TenantConfig, TenantId, Weight,
+    LimitKey, LimitNumbers, PoolConfig, PoolName, ReplayRule, RuleName, Starvation, TenantConfig,
+    TenantId, Weight,
 };
 
 use super::document::Table;
@@ -20,6 +21,7 @@ pub(crate) struct Collected {
     tenants: BTreeMap<TenantId, Located<TenantConfig>>,
     pools: BTreeMap<PoolName, Located<PoolConfig>>,
     rate_limits: BTreeMap<LimitKey, Located<LimitNumbers>>,
+    replay_rules: BTreeMap<RuleName, Located<ReplayRule>>,
     weights: BTreeMap<TenantId, Located<Weight>>,
 }
 
@@ -33,6 +35,7 @@ impl Collected {
                 Table::Tenants => self.tenants.extend(entries::read(document, problems)),
                 Table::Pools => self.pools.extend(entries::read(document, problems)),
                 Table::RateLimits => self.rate_limits.extend(entries::read(document, problems)),
+                Table::ReplayRules => self.replay_rules.extend(entries::read(document, problems)),
                 Table::TenantFairness => {
                     let fairness = fairness::read(document, problems);
                     self.weights.extend(fairness.weights);
@@ -76,12 +79,19 @@ impl Collected {
         add_rows(rows, "tenants", &self.tenants, "What this tenant may use, and its share.");
         add_rows(rows, "pools", &self.pools, "A group of workers, and how its queues are served.");
         add_rows(rows, "rate_limits", &self.rate_limits, "How often jobs of this key may start.");
+        add_rows(
+            rows,
+            "replay_rules",
+            &self.replay_rules,
+            "Jobs of the dead letter to be replayed.",
+        );
         let key = "tenant_fairness.weights";
         add_rows(rows, key, &self.weights, "Weight of a tenant that has none of its own.");
 
         settings.tenants = values(self.tenants);
         settings.pools = values(self.pools);
         settings.rate_limits = values(self.rate_limits);
+        settings.replay_rules = values(self.replay_rules);
         for (id, weight) in self.weights {
             settings.tenants.entry(id).or_default().weight = Some(weight.value);
         }

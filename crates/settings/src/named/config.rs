@@ -3,7 +3,10 @@ use std::str::FromStr;
 
 use rota_model::limit::parse_numbers;
 use rota_model::name::NameError;
-use rota_model::{LimitKey, LimitNumbers, PoolConfig, PoolName, Rejection, TenantConfig, TenantId};
+use rota_model::{
+    LimitKey, LimitNumbers, PoolConfig, PoolName, Rejection, ReplayRule, RuleName, TenantConfig,
+    TenantId,
+};
 use serde_json::{Map, Value};
 
 /// The configuration of something that has a name.
@@ -57,6 +60,18 @@ impl NamedConfig for LimitNumbers {
     }
 }
 
+impl NamedConfig for ReplayRule {
+    type Name = RuleName;
+
+    const NOUN: &'static str = "replay rule";
+    const NAME_FIELD: &'static str = "name";
+    const FIELDS: &'static [&'static str] = ReplayRule::FIELDS;
+
+    fn parse(members: &Map<String, Value>) -> Result<Self, Rejection> {
+        ReplayRule::parse(members, "")
+    }
+}
+
 /// The model's name for the parent of a limit's fields.
 const PARENT: &str = "rate_limit";
 
@@ -79,6 +94,7 @@ pub(crate) fn fields() -> Vec<(&'static str, &'static str)> {
         of("tenants", TenantConfig::FIELDS),
         of("pools", PoolConfig::FIELDS),
         of("rate_limits", LimitNumbers::FIELDS),
+        of("replay_rules", ReplayRule::FIELDS),
         of("tenant_fairness", &super::fairness::FIELDS),
     ]
     .concat()
@@ -103,6 +119,10 @@ mod tests {
         for field in PoolConfig::FIELDS {
             assert!(is_known::<PoolConfig>(json!({*field: null})), "{field}");
         }
+        for field in ReplayRule::FIELDS {
+            assert!(is_known::<ReplayRule>(json!({*field: null})), "{field}");
+        }
+        assert!(!is_known::<ReplayRule>(json!({"colour": null})));
         assert!(!is_known::<TenantConfig>(json!({"colour": null})));
         assert!(!is_known::<PoolConfig>(json!({"colour": null})));
     }

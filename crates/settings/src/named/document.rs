@@ -15,12 +15,13 @@ pub(crate) enum Table {
     Tenants,
     Pools,
     RateLimits,
+    ReplayRules,
     TenantFairness,
 }
 
 impl Table {
-    pub(crate) const ALL: [Self; 4] =
-        [Self::Tenants, Self::Pools, Self::RateLimits, Self::TenantFairness];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Tenants, Self::Pools, Self::RateLimits, Self::ReplayRules, Self::TenantFairness];
 
     /// Its name in the file.
     pub(crate) fn key(self) -> &'static str {
@@ -28,6 +29,7 @@ impl Table {
             Self::Tenants => "tenants",
             Self::Pools => "pools",
             Self::RateLimits => "rate_limits",
+            Self::ReplayRules => "replay_rules",
             Self::TenantFairness => "tenant_fairness",
         }
     }

@@ -75,6 +75,9 @@ fn example(table: Table) -> &'static str {
         Table::Tenants => r#"{"acme": {"weight": 10}}"#,
         Table::Pools => r#"{"payments": {"queues": ["payments"], "concurrency": 10}}"#,
         Table::RateLimits => r#"{"stripe-api": {"rate": {"limit": 100, "period": "PT1M"}}}"#,
+        Table::ReplayRules => {
+            r#"{"connections": {"filter": {"error_type": "ConnectionError"}, "delay": "PT1H", "max_replays": 3}}"#
+        }
         Table::TenantFairness => r#"{"enabled": true, "weights": {"acme": 5}}"#,
     }
 }

@@ -1,8 +1,8 @@
 //! One change after the other, in the words of `rota_model::mutation`.
 
 use rota_model::mutation::Undo;
-use rota_model::{ClassId, Done, Live, Millis, Seq, State};
-use rota_store::{Claim, ERRORS_KEPT, Finish, Mutation, NewRow, Ready};
+use rota_model::{ClassId, DeadRow, Done, Ending, Live, Millis, Seq, State};
+use rota_store::{Claim, ERRORS_KEPT, Finish, Mutation, NewRow, Ready, Rewrite};
 
 use super::MemoryStore;
 
@@ -39,6 +39,18 @@ impl MemoryStore {
                 self.change(ready.seq, "make ready", |live| make_ready(live, ready))
             }
             Mutation::Finish(finish) => self.finish(finish),
+            Mutation::Bury(seq, dead) => match self.done.get_mut(seq) {
+                Some(done) if done.ending == Ending::DeadLetter => {
+                    done.dead = Some(DeadRow::clone(dead));
+                    Ok(())
+                }
+                _ => Err(not_there("bury", *seq)),
+            },
+            Mutation::Rewrite(rewrite) => self.rewrite(rewrite),
+            Mutation::Replayed(seq, json) => {
+                self.replays.insert(*seq, json.clone());
+                Ok(())
+            }
             Mutation::Revive { seq, enqueued } => self.revive(*seq, *enqueued),
             Mutation::Delete(seq) => self.delete(*seq),
             // What is overdue is found by looking.
@@ -123,6 +135,7 @@ impl MemoryStore {
             expires: live.expires,
             purge_at: finish.purge_at,
             result: finish.result.clone(),
+            dead: None,
         };
         self.done.insert(seq, done);
         Ok(())
@@ -130,15 +143,24 @@ impl MemoryStore {
 
     fn revive(&mut self, seq: Seq, enqueued: Millis) -> Outcome {
         let done = self.done.remove(&seq).ok_or_else(|| not_there("revive", seq))?;
-        self.errors.remove(&seq);
         self.live.insert(seq, Live::ready(seq, done.class, enqueued, done.bytes));
         Ok(())
+    }
+
+    fn rewrite(&mut self, rewrite: &Rewrite) -> Outcome {
+        let Rewrite { seq, class, body } = rewrite;
+        self.known_class(*class)?;
+        let job = self.jobs.get_mut(seq).ok_or_else(|| not_there("rewrite", *seq))?;
+        (job.class, job.body) = (*class, body.clone());
+        let bytes = body.len() as u32;
+        self.change(*seq, "rewrite", |live| (live.class, live.bytes) = (*class, bytes))
     }
 
     fn delete(&mut self, seq: Seq) -> Outcome {
         let row = self.jobs.remove(&seq).ok_or_else(|| not_there("delete", seq))?;
         self.ids.remove(&row.id);
         self.errors.remove(&seq);
+        self.replays.remove(&seq);
         let (live, done) = (self.live.remove(&seq), self.done.remove(&seq));
         if live.is_some() == done.is_some() {
             return Err(not_there("delete", seq));

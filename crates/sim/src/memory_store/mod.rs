@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use rota_model::{Class, ClassId, Done, ErrorRow, JobId, Live, Millis, Seq};
+use rota_model::{
+    Class, ClassId, DeadShardId, Done, DueReplay, ErrorRow, JobId, Live, Millis, Replays, Seq,
+};
 use rota_store::{Batch, Counts, Found, HistoryRow, JobRow, Loaded, NewRow, Period, RowKind, Sink};
 
 #[derive(Debug, Clone, Default)]
@@ -21,6 +23,7 @@ pub struct MemoryStore {
     live: BTreeMap<Seq, Live>,
     done: BTreeMap<Seq, Done>,
     errors: BTreeMap<Seq, Vec<ErrorRow>>,
+    replays: BTreeMap<Seq, Bytes>,
     named: BTreeMap<(RowKind, Arc<str>), Bytes>,
     history: BTreeMap<(Period, Arc<str>, Millis), Bytes>,
     journal: BTreeMap<u64, Bytes>,
@@ -118,6 +121,35 @@ impl MemoryStore {
         overdue.sort_by_key(|done| (done.purge_at, done.seq));
         overdue.truncate(limit);
         overdue
+    }
+
+    /// Jobs of the dead letter whose replay is due, the longest due first.
+    #[must_use]
+    pub fn due_replays(&self, now: Millis, limit: usize) -> Vec<DueReplay> {
+        let replay_at = |done: &Done| done.dead.as_ref().and_then(|dead| dead.replay_at);
+        let mut due: Vec<&Done> =
+            self.done.values().filter(|done| replay_at(done).is_some_and(|at| at <= now)).collect();
+        due.sort_by_key(|done| (replay_at(done), done.seq));
+        due.truncate(limit);
+        let replay = |done: &Done| DueReplay {
+            seq: done.seq,
+            id: self.jobs[&done.seq].id,
+            done: Done { result: None, ..done.clone() },
+            replays: self.replays.get(&done.seq).map_or_else(Replays::default, |json| {
+                serde_json::from_slice(json).expect("the engine wrote it")
+            }),
+        };
+        due.into_iter().map(replay).collect()
+    }
+
+    /// The oldest jobs of a dead letter, and when they were discarded.
+    #[must_use]
+    pub fn oldest_dead(&self, shard: DeadShardId, limit: usize) -> Vec<(JobId, Millis)> {
+        let is_here = |done: &&Done| done.dead.as_ref().is_some_and(|dead| dead.shard == shard);
+        let mut oldest: Vec<&Done> = self.done.values().filter(is_here).collect();
+        oldest.sort_by_key(|done| (done.at, done.seq));
+        oldest.truncate(limit);
+        oldest.into_iter().map(|done| (self.jobs[&done.seq].id, done.at)).collect()
     }
 
     #[must_use]

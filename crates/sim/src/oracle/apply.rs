@@ -96,6 +96,8 @@ impl World {
                 self.enter(*seq, Into::Again, scene)?;
                 self.revive(*seq, *enqueued, scene)
             }
+            Mutation::Bury(seq, dead) => self.bury(*seq, dead, scene),
+            Mutation::Rewrite(rewrite) => self.rewrite(rewrite, scene),
             Mutation::Delete(seq) => self.delete(*seq, scene),
             Mutation::Purged(_) => Ok(()),
             Mutation::Put(RowKind::Queue, name, json) => {
@@ -116,6 +118,7 @@ impl World {
             Mutation::Remove(RowKind::Queue, name) => self.queue_gone(name),
             Mutation::Remove(RowKind::Worker, name) => self.worker_gone(name, scene),
             Mutation::Counts(..)
+            | Mutation::Replayed(..)
             | Mutation::Error(_)
             | Mutation::Put(..)
             | Mutation::Remove(..)
@@ -291,6 +294,7 @@ impl World {
                 expires: live.expires,
                 purge_at: finish.purge_at,
                 result: None,
+                dead: None,
             });
             (job.lease, job.run_of, job.pool) = (None, None, None);
         });
@@ -298,8 +302,17 @@ impl World {
     }
 
     fn revive(&mut self, seq: Seq, enqueued: Millis, scene: &Scene<'_>) -> Check {
-        let asked = matches!(scene.step.command, Command::Retry(_)) && scene.names(seq);
-        ensure(asked, Rule::Unasked, || format!("nobody retried job {seq}"))?;
+        match &scene.step.command {
+            Command::Replay(due) if due.iter().any(|due| due.seq == seq) => {
+                self.check_replayed(seq)?;
+            }
+            command => {
+                let retried = matches!(command, Command::Retry(_) | Command::RetryAs(..));
+                ensure(retried && scene.names(seq), Rule::Unasked, || {
+                    format!("nobody retried job {seq}")
+                })?;
+            }
+        }
         self.change(seq, |job| {
             let (class, bytes) = (job.place.class(), job.bytes());
             job.place = JobRow::Live(Live::ready(seq, class, enqueued, bytes));
@@ -315,6 +328,10 @@ impl World {
         };
         let asked = match (&scene.step.command, &job.place) {
             (Command::Delete(_), _) => scene.names(seq) && job.state() != State::Active,
+            (Command::Prune(_), JobRow::Done(_)) => {
+                self.check_pruned(seq)?;
+                scene.names(seq)
+            }
             (Command::Forget(all), JobRow::Done(done)) => {
                 let overdue = done.purge_at.is_some_and(|at| at <= self.wall);
                 overdue && all.jobs.iter().any(|one| one.seq == seq)

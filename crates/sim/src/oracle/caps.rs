@@ -131,6 +131,7 @@ impl World {
             Capped::WaitingFetches => caps.waiting_fetches,
             Capped::WaitingEnqueues => caps.waiting_enqueues,
             Capped::EventStreams => unreachable!("the engine has no event streams"),
+            Capped::ErrorTypes => unreachable!("further types are counted together"),
         }
     }
 
@@ -158,7 +159,9 @@ impl World {
             Capped::WaitingEnqueues => {
                 self.blocked.values().map(|waiting| only_tenant(&waiting.jobs)).collect()
             }
-            Capped::Tenants | Capped::RateKeys | Capped::EventStreams => Vec::new(),
+            Capped::Tenants | Capped::RateKeys | Capped::EventStreams | Capped::ErrorTypes => {
+                Vec::new()
+            }
         };
         let mut count = Count { all: owners.len(), by_tenant: BTreeMap::new() };
         for tenant in owners.into_iter().flatten() {

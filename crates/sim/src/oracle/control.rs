@@ -29,6 +29,7 @@ impl World {
                 let queue = self.queues.entry(name.clone()).or_default();
                 queue.concurrency = settings.concurrency;
                 queue.bounds = settings.bounds;
+                queue.dead_letter.clone_from(&settings.dead_letter);
             }
             Command::DeleteQueue(name) => {
                 let limit = self.limits.entry((LimitKey::of_queue(name), None)).or_default();

@@ -35,7 +35,10 @@ fn named_by(command: &Command) -> Option<usize> {
         Command::Cancel(targets)
         | Command::Activate(targets)
         | Command::Retry(targets)
+        | Command::RetryAs(targets, _)
         | Command::Delete(targets) => Some(targets.len()),
+        Command::Prune(prune) => Some(prune.jobs.len()),
+        Command::Replay(due) => Some(due.len()),
         Command::StopWaiting(_) | Command::Register(_) => Some(1),
         Command::Tick(_) => Some(0),
         _ => None,

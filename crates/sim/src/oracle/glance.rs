@@ -13,6 +13,7 @@ impl World {
     /// Compares all that the engine shows with a full scan.
     pub fn check_shown(&self, engine: &Engine) -> Check {
         self.check_counts(engine)?;
+        self.check_dead_letters(engine)?;
         self.check_active(engine)?;
         self.check_listed(engine)?;
         self.check_tallies(engine)?;

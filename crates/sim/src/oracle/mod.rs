@@ -11,6 +11,7 @@ mod clients;
 mod control;
 mod cost;
 mod crossings;
+mod dead_letter;
 mod debts;
 mod dispatch;
 mod eligible;

@@ -65,12 +65,22 @@ impl World {
                 Command::Cancel(targets)
                 | Command::Activate(targets)
                 | Command::Retry(targets)
+                | Command::RetryAs(targets, _)
                 | Command::Delete(targets),
                 Reply::Changed(outcomes),
             ) => {
                 same_length(targets, outcomes)?;
                 let mut both = targets.iter().zip(outcomes);
                 both.try_for_each(|(target, outcome)| check_changed(&step.command, target, outcome))
+            }
+            (Command::Prune(_), Reply::Forgotten(count)) => {
+                let deleted = step.mutations.iter();
+                let deleted = deleted.filter(|it| matches!(it, Mutation::Delete(_))).count();
+                ensure(deleted == *count, Rule::Reply, || format!("pruned {count}"))
+            }
+            (Command::Replay(due), Reply::Forgotten(count)) => {
+                let fits = *count == due.len() || self.maintenance && *count == 0;
+                ensure(fits, Rule::Reply, || format!("replayed {count}"))
             }
             (Command::Forget(all), Reply::Forgotten(count)) => {
                 ensure(all.jobs.len() == *count, Rule::Reply, || format!("forgot {count}"))
@@ -173,7 +183,9 @@ fn check_changed(command: &Command, target: &Target, outcome: &Result<Changed, R
     let state = target.state();
     let may = match command {
         Command::Cancel(_) => !state.is_terminal(),
-        Command::Retry(_) => matches!(state, State::Discarded | State::Cancelled),
+        Command::Retry(_) | Command::RetryAs(..) => {
+            matches!(state, State::Discarded | State::Cancelled)
+        }
         Command::Delete(_) => state != State::Active,
         _ => state == State::Pending,
     };
@@ -182,7 +194,8 @@ fn check_changed(command: &Command, target: &Target, outcome: &Result<Changed, R
         // Others have taken the room of a finished job's queue or class.
         Err(Refusal::CapReached(reached)) => {
             let capped = matches!(reached.capped, Capped::Queues | Capped::Classes);
-            capped && is_full(reached) && may && matches!(command, Command::Retry(_))
+            let retried = matches!(command, Command::Retry(_) | Command::RetryAs(..));
+            capped && is_full(reached) && may && retried
         }
         Err(_) => !may,
     };

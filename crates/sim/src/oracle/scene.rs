@@ -163,7 +163,9 @@ fn targets(command: &Command) -> Vec<&Target> {
         Command::Cancel(all)
         | Command::Activate(all)
         | Command::Retry(all)
+        | Command::RetryAs(all, _)
         | Command::Delete(all) => all.iter().collect(),
+        Command::Prune(prune) => prune.jobs.iter().collect(),
         _ => Vec::new(),
     }
 }

@@ -7,8 +7,8 @@ use rota_engine::{Bounds, Config, Fetch, Now, Overlap, WaiterId};
 use rota_model::envelope::NewJob;
 use rota_model::row::JobRow;
 use rota_model::{
-    Class, ClassId, CronName, JobId, Live, Millis, PoolName, QueueName, QueueStrategy, Seq, State,
-    TenantId, WorkerId,
+    Class, ClassId, CronName, DeadLetterSettings, JobId, Live, Millis, PoolName, QueueName,
+    QueueStrategy, Seq, State, TenantId, WorkerId,
 };
 
 use super::debts::Debts;
@@ -55,6 +55,8 @@ pub struct World {
     /// Queues that fetches without a pool named together, in pool scope.
     pub sets: BTreeSet<Vec<QueueName>>,
     pub turns: Turns,
+    /// How often each rule has replayed each job of the dead letter.
+    pub replayed: BTreeMap<(Seq, String), u32>,
 }
 
 #[derive(Clone)]
@@ -87,6 +89,7 @@ pub struct Queue {
     pub paused: bool,
     pub concurrency: Option<u32>,
     pub bounds: Option<Bounds>,
+    pub dead_letter: Option<Arc<DeadLetterSettings>>,
     pub ready: BTreeMap<ClassId, BTreeSet<Seq>>,
     pub active: u64,
 }
@@ -189,6 +192,7 @@ impl World {
             queue_turns: QueueTurns::default(),
             sets: BTreeSet::new(),
             turns: Turns::default(),
+            replayed: BTreeMap::new(),
         }
     }
 

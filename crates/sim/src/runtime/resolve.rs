@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use rota_engine::{
-    Ack, Beat, Command, Enqueue, Nack, Now, Registration, Reply, Settle, Target, TenantChange,
+    Ack, Beat, Command, Enqueue, Nack, Now, Prune, Registration, Reply, Settle, Target,
+    TenantChange,
 };
 use rota_model::envelope::NewJob;
 use rota_model::row::JobRow;
@@ -46,6 +47,16 @@ impl Runtime {
                 Command::Activate(vec![self.find(id).ok_or(Turned::NotFound)?])
             }
             Request::Retry(ids) => Command::Retry(self.targets(&ids)),
+            Request::RetryAs(id, change) => Command::RetryAs(self.targets(&[id]), change),
+            Request::Prune(limit) => match self.prune(limit) {
+                Some(prune) => Command::Prune(Box::new(prune)),
+                None => Command::Tick(now),
+            },
+            Request::Replay(limit) => {
+                let mut due = self.store.due_replays(self.engine.now().wall, limit);
+                due.retain(|due| !self.in_flight.touches(due.seq));
+                Command::Replay(due)
+            }
             Request::Delete(ids) => Command::Delete(self.targets(&ids)),
             Request::Retain(limit) => Command::Forget(self.overdue(now.wall, limit)),
             Request::CreateQueue(queue, settings) => Command::CreateQueue(queue, settings),
@@ -119,6 +130,19 @@ impl Runtime {
             }
         }
         Ok(jobs)
+    }
+
+    /// The oldest jobs of the dead letter that is to be pruned next. They are no more than must go.
+    fn prune(&self, limit: usize) -> Option<Prune> {
+        let work = self.engine.prune_work()?;
+        let oldest = self.store.oldest_dead(work.shard, limit + 1);
+        let due = oldest.iter().enumerate().take(limit);
+        let due = due
+            .take_while(|(i, (_, at))| *i < work.excess as usize || *at <= work.expired_at)
+            .count();
+        let ids: Vec<_> = oldest[..due].iter().map(|(id, _)| *id).collect();
+        let left = oldest.get(due).or(oldest.last()).map(|(_, at)| *at);
+        Some(Prune { shard: work.shard, jobs: self.targets(&ids), oldest: left })
     }
 
     fn overdue(&self, wall: Millis, limit: usize) -> Overdue {

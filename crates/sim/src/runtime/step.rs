@@ -121,6 +121,9 @@ fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
         Command::Cancel(targets) => write_targets(f, "cancel", targets),
         Command::Activate(targets) => write_targets(f, "activate", targets),
         Command::Retry(targets) => write_targets(f, "retry", targets),
+        Command::RetryAs(targets, _) => write_targets(f, "retry-as", targets),
+        Command::Prune(prune) => write_targets(f, "prune", &prune.jobs),
+        Command::Replay(due) => write!(f, "replay {}", due.len()),
         Command::Delete(targets) => write_targets(f, "delete", targets),
         Command::Forget(all) => {
             f.write_str("forget")?;
@@ -190,6 +193,9 @@ fn write_mutation(f: &mut fmt::Formatter<'_>, mutation: &Mutation) -> fmt::Resul
         Mutation::Ready(ready) => write!(f, " ready:{}", ready.seq),
         Mutation::Finish(finish) => write!(f, " finish:{}:{:?}", finish.seq, finish.ending),
         Mutation::Revive { seq, .. } => write!(f, " revive:{seq}"),
+        Mutation::Bury(seq, dead) => write!(f, " bury:{seq}:{}:{}", dead.shard.0, dead.error),
+        Mutation::Rewrite(rewrite) => write!(f, " rewrite:{}:{}", rewrite.seq, rewrite.class.0),
+        Mutation::Replayed(seq, _) => write!(f, " replayed:{seq}"),
         Mutation::Delete(seq) => write!(f, " delete:{seq}"),
         Mutation::Purged(through) => write!(f, " swept:{through}"),
         Mutation::Error(row) => write!(f, " error:{}", row.seq),

@@ -26,6 +26,8 @@ const REMEMBERED: usize = 400;
 
 pub struct Workload {
     rng: Rng,
+    /// For what was added later, so that the rest of a seed's run stays what it was.
+    aside: Rng,
     /// For the scopes of pools alone.
     scopes: Rng,
     profile: Profile,
@@ -54,6 +56,7 @@ impl Workload {
         let workers = Worker::some(&mut rng, &profile);
         let mut workload = Self {
             scopes: rng.clone().fork(),
+            aside: rng.clone().fork().fork(),
             rng,
             profile,
             next_ticket: 0,

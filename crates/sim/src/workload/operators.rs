@@ -1,12 +1,15 @@
 //! Those who watch over it all, and reach in.
 
-use rota_engine::{CronSpec, Now, Overlap, QueueSettings};
+use std::sync::Arc;
+
+use rota_engine::{CronSpec, Now, Overlap, Override, QueueSettings};
 use rota_model::cron::Schedule;
-use rota_model::{CronName, Directive, WorkerId};
+use rota_model::{CronName, DeadLetterSettings, Directive, WorkerId};
 
 use super::Workload;
 use super::crowd;
 use super::producers::body;
+use super::profile;
 use crate::request::Request;
 
 impl Workload {
@@ -21,12 +24,12 @@ impl Workload {
                 Some(id) => Request::Activate(id),
                 None => Request::Tick,
             },
-            2 => Request::Retry(self.known_ids(5)),
+            2 => self.retry(),
             3 => Request::Delete(self.known_ids(5)),
             4 => Request::PauseQueue(self.queue()),
             5 => Request::ResumeQueue(self.queue()),
             6 => self.configure(),
-            7 => Request::Retain(self.rng.between(1, 50) as usize),
+            7 => self.tidy(),
             8 => self.direct(),
             9 => self.schedule(),
             10 => Request::Maintain(self.rng.percent(40)),
@@ -36,8 +39,40 @@ impl Workload {
         }
     }
 
+    fn retry(&mut self) -> Request {
+        match self.aside.below(4) {
+            0 => {
+                let change = Override { class: self.class(), body: body() };
+                match self.known_id() {
+                    Some(id) => Request::RetryAs(id, Box::new(change)),
+                    None => Request::Tick,
+                }
+            }
+            _ => Request::Retry(self.known_ids(5)),
+        }
+    }
+
+    fn tidy(&mut self) -> Request {
+        match self.aside.below(3) {
+            0 => Request::Prune(self.aside.between(1, 20) as usize),
+            1 => Request::Replay(self.aside.between(1, 20) as usize),
+            _ => Request::Retain(self.rng.between(1, 50) as usize),
+        }
+    }
+
+    fn dead_letter(&mut self) -> Option<Arc<DeadLetterSettings>> {
+        let settings = DeadLetterSettings {
+            max_age_ms: self.aside.one_of([None, Some(10_000)]),
+            max_count: self.aside.one_of([None, Some(1), Some(5)]),
+            pruning: None,
+            replay_rules: profile::rules(&mut self.aside).into_iter().collect(),
+        };
+        (settings != DeadLetterSettings::default()).then(|| settings.into())
+    }
+
     fn configure(&mut self) -> Request {
         let settings = QueueSettings {
+            dead_letter: self.dead_letter(),
             concurrency: self.rng.one_of([None, Some(0), Some(1), Some(3)]),
             completed_ms: self.rng.one_of([None, None, Some(1_000)]),
             bounds: (self.profile.crowd.bounds && self.rng.percent(60))

@@ -1,10 +1,13 @@
 //! What a run is like. Each seed leaves some things out, so that others happen more.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rota_engine::{Cap, Caps, Config, MetricBounds, Retention};
+use rota_engine::{Cap, Caps, Config, DeadLetterLimits, MetricBounds, Retention};
 use rota_model::policy::{Coefficient, Strategy};
-use rota_model::{Exhaustion, Policy, QueueName, RetryPolicy};
+use rota_model::{
+    Exhaustion, Policy, PruningPolicy, QueueName, ReplayFilter, ReplayRule, RetryPolicy, RuleName,
+};
 
 use super::Theme;
 use super::crowd::{self, Crowd};
@@ -103,7 +106,16 @@ impl Profile {
 
 fn config(rng: &mut Rng) -> Config {
     let retention = rng.one_of([None, Some(0), Some(20_000), Some(120_000)]);
+    // Drawn apart, so that the rest of a seed's run stays what it was.
+    let mut aside = rng.clone().fork().fork();
     let plain = Config {
+        dead_letter: DeadLetterLimits {
+            max_age_ms: aside.one_of([0, 30_000, 10_000_000]),
+            max_count: aside.one_of([0, 2, 10, 10_000]),
+            pruning: PruningPolicy::Delete,
+        },
+        prune_interval_ms: aside.one_of([1, 20_000]),
+        replay_rules: rules(&mut aside),
         visibility_ms: rng.one_of([5_000, 20_000, 60_000]),
         max_visibility_ms: 90_000,
         max_own_visibility_ms: 60_000,
@@ -122,6 +134,24 @@ fn config(rng: &mut Rng) -> Config {
         ..Config::default()
     };
     crowd::sharing(rng, plain)
+}
+
+/// Rules for the errors that workers report.
+pub(super) fn rules(rng: &mut Rng) -> BTreeMap<RuleName, ReplayRule> {
+    let mut rules = BTreeMap::new();
+    for name in ["any", "some"].into_iter().take(rng.below(3) as usize) {
+        let rule = ReplayRule {
+            filter: ReplayFilter {
+                error_type: (name == "some").then(|| "net.down".into()),
+                ..ReplayFilter::default()
+            },
+            delay_ms: rng.one_of([0, 5_000, 60_000]),
+            max_replays: rng.one_of([1, 3]),
+            enabled: rng.percent(80),
+        };
+        rules.insert(RuleName::parse(name).expect("the name is valid"), rule);
+    }
+    rules
 }
 
 fn caps(rng: &mut Rng) -> Caps {
@@ -145,6 +175,7 @@ fn caps(rng: &mut Rng) -> Caps {
         schedule_runs: cap([2, 100]),
         waiting_fetches: cap([3, 100]),
         waiting_enqueues: cap([2, 100]),
+        error_types: Cap { total: other.one_of([2, 100]), per_tenant: other.one_of([1, 2, 100]) },
     }
 }
 

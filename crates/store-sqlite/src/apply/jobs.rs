@@ -121,7 +121,7 @@ impl Applier<'_> {
         )?;
         expect_one(changed, "revive", seq)?;
         self.delete_done.execute([key(seq), key(seq)])?;
-        self.delete_errors.execute([key(seq), key(seq)])?;
+        self.delete_dead.execute([key(seq), key(seq)])?;
         Ok(())
     }
 
@@ -135,6 +135,8 @@ impl Applier<'_> {
                 deleted += self.delete_live.execute(range)?;
             }
             self.delete_errors.execute(range)?;
+            self.delete_dead.execute(range)?;
+            self.delete_replays.execute(range)?;
             if deleted != run.len() || self.delete_jobs.execute(range)? != run.len() {
                 return Err(wrong_state("delete", run[0]));
             }

@@ -3,6 +3,7 @@
 //! The engine has resolved all ids before it decided, so a missing or conflicting row is a broken
 //! invariant, and the whole batch is rejected.
 
+mod dead_letter;
 mod jobs;
 mod live_jobs;
 mod other_tables;
@@ -34,6 +35,8 @@ pub(crate) struct Applier<'c> {
     delete_done: CachedStatement<'c>,
     delete_jobs: CachedStatement<'c>,
     delete_errors: CachedStatement<'c>,
+    delete_dead: CachedStatement<'c>,
+    delete_replays: CachedStatement<'c>,
     put_counts: CachedStatement<'c>,
     /// Sequence numbers of the jobs that this batch finishes, comma-separated, by purge time.
     purges: BTreeMap<i64, String>,
@@ -78,6 +81,9 @@ impl<'c> Applier<'c> {
             delete_done: conn.prepare_cached("DELETE FROM done WHERE seq BETWEEN ?1 AND ?2")?,
             delete_jobs: conn.prepare_cached("DELETE FROM jobs WHERE seq BETWEEN ?1 AND ?2")?,
             delete_errors: conn.prepare_cached("DELETE FROM errors WHERE seq BETWEEN ?1 AND ?2")?,
+            delete_dead: conn.prepare_cached("DELETE FROM dead WHERE seq BETWEEN ?1 AND ?2")?,
+            delete_replays: conn
+                .prepare_cached("DELETE FROM replays WHERE seq BETWEEN ?1 AND ?2")?,
             put_counts: conn.prepare_cached(
                 "INSERT INTO counts (class, completed, cancelled, dead_letter, discarded, expired) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (class) DO UPDATE SET \
@@ -127,6 +133,9 @@ impl<'c> Applier<'c> {
             Mutation::Postpone { seq, due } => self.postpone(*seq, *due)?,
             Mutation::Ready(ready) => self.make_ready(ready)?,
             Mutation::Revive { seq, enqueued } => self.revive(*seq, *enqueued)?,
+            Mutation::Bury(seq, dead) => self.bury(*seq, dead)?,
+            Mutation::Rewrite(rewrite) => self.rewrite(rewrite)?,
+            Mutation::Replayed(seq, json) => self.put_replays(*seq, json)?,
             Mutation::Purged(through) => self.delete_purge_rows(*through)?,
             Mutation::Error(row) => self.add_error(row)?,
             Mutation::Put(kind, name, json) => self.put(*kind, name, json)?,
@@ -173,6 +182,8 @@ fn depends_on_deferred(mutation: &Mutation, deferred: &Deferred<'_>) -> bool {
         | Mutation::Backoff(_)
         | Mutation::Ready(_)
         | Mutation::Revive { .. }
+        | Mutation::Bury(..)
+        | Mutation::Rewrite(_)
         | Mutation::Error(_) => true,
         Mutation::Claim(_)
         | Mutation::Finish(_)
@@ -180,6 +191,7 @@ fn depends_on_deferred(mutation: &Mutation, deferred: &Deferred<'_>) -> bool {
         | Mutation::Postpone { .. }
         | Mutation::Class(..)
         | Mutation::Counts(..)
+        | Mutation::Replayed(..)
         | Mutation::Purged(_)
         | Mutation::Put(..)
         | Mutation::Remove(..)

@@ -31,6 +31,7 @@ pub enum Rule {
     MalformedNamed,
     MalformedHistory,
     JournalAhead,
+    DeadLetterMismatch,
 }
 
 impl Rule {
@@ -87,6 +88,9 @@ impl Rule {
                 "queues, schedules, workers, settings, tenants, pools or limits that cannot be read",
             ),
             Rule::MalformedHistory => ("malformed_history", "statistics that cannot be read"),
+            Rule::DeadLetterMismatch => {
+                ("dead_letter", "jobs of the dead letter that are listed or counted wrongly")
+            }
             Rule::JournalAhead => {
                 ("journal_ahead", "entries of the journal of commits that were not made yet")
             }

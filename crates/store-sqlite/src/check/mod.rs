@@ -4,6 +4,7 @@
 
 mod cursor;
 mod damage;
+mod dead_letter;
 mod jobs;
 mod other_tables;
 mod purge_list;
@@ -74,6 +75,8 @@ pub fn check(snapshot: &Snapshot, depth: Depth) -> Report {
     let census = damages.record_error(census).unwrap_or_default();
     let other_tables = other_tables::check(snapshot, &mut damages);
     damages.record_error(other_tables);
+    let dead_letter = dead_letter::check(snapshot, &mut damages);
+    damages.record_error(dead_letter);
     Report { census, damages: damages.into() }
 }
 

@@ -30,7 +30,13 @@ impl Bounds {
                 Some(first) => bounds.low = first,
             }
         }
-        if let Some(until) = query.until
+        // A job is created before it is discarded.
+        let discarded_until = query.dead.as_ref().and_then(|dead| dead.until);
+        let until = match (query.until, discarded_until) {
+            (Some(created), Some(discarded)) => Some(created.min(discarded)),
+            (created, discarded) => created.or(discarded),
+        };
+        if let Some(until) = until
             && let Some(first) = first_created_from(conn, until)?
         {
             bounds.high = first.saturating_sub(1);

@@ -26,7 +26,7 @@ pub(crate) fn list(conn: &Connection, query: &ListQuery) -> Result<ListPage, Int
     let Some(mut bounds) = Bounds::of(conn, query)? else {
         return Ok(ListPage::default());
     };
-    let plans = source::plans(query.select);
+    let plans = source::plans(query);
     let mut statements =
         plans.iter().map(|plan| plan.prepare(conn, query.order)).collect::<Result<Vec<_>, _>>()?;
     let mut scan = PageScan::new(conn, query)?;
@@ -34,7 +34,7 @@ pub(crate) fn list(conn: &Connection, query: &ListQuery) -> Result<ListPage, Int
         let mut sources = plans
             .iter()
             .zip(&mut statements)
-            .map(|(plan, statement)| Source::open(statement, *plan, bounds))
+            .map(|(plan, statement)| Source::open(statement, *plan, query, bounds))
             .collect::<Result<Vec<_>, _>>()?;
         match scan.run(&mut sources, bounds)? {
             Step::Skip(rest) => bounds = rest,

@@ -64,7 +64,10 @@ impl<'a> PageScan<'a> {
             let Some(head) = source.take()? else { continue };
             self.passed = Some(head.key);
             self.budget.charge_row();
-            if plan.selects(self.query.select, head.code) && in_classes(self.query, head.class) {
+            let selected = plan.selects(self.query.select, head.code)
+                && in_classes(self.query, head.class)
+                && head.discarded.is_none_or(|at| in_time(self.query, at));
+            if selected {
                 self.found.push(row::seq(head.key));
             }
         }
@@ -104,6 +107,13 @@ fn nearest<'s, 'r>(
         Order::OldestFirst => waiting.min_by_key(|(key, _)| *key),
         Order::NewestFirst => waiting.max_by_key(|(key, _)| *key),
     }
+}
+
+/// Whether a job of the dead letter was discarded in time.
+fn in_time(query: &ListQuery, at: i64) -> bool {
+    query.dead.as_ref().is_none_or(|dead| {
+        dead.since.is_none_or(|since| at >= since.0) && dead.until.is_none_or(|until| at < until.0)
+    })
 }
 
 fn in_classes(query: &ListQuery, class: ClassId) -> bool {

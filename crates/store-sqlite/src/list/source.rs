@@ -1,7 +1,7 @@
 //! The tables and indexes that a page is merged from.
 
 use rota_model::{ClassId, Ending, State};
-use rota_store::{Order, Selection};
+use rota_store::{ListQuery, Order, Selection};
 use rusqlite::{CachedStatement, Connection, Rows};
 
 use super::bounds::Bounds;
@@ -14,9 +14,17 @@ pub(super) enum Plan {
     LiveIn(State),
     Done,
     DoneBy(Ending),
+    /// The dead letter.
+    Dead,
+    /// The part of it with one type of error.
+    DeadOf,
 }
 
-pub(super) fn plans(select: Selection) -> Vec<Plan> {
+pub(super) fn plans(query: &ListQuery) -> Vec<Plan> {
+    let select = query.select;
+    if let Some(dead) = &query.dead {
+        return vec![if dead.error_type.is_some() { Plan::DeadOf } else { Plan::Dead }];
+    }
     let is_rare = |state| matches!(state, State::Scheduled | State::Pending | State::Retryable);
     let mut plans = Vec::new();
     if select.states().all(is_rare) {
@@ -52,6 +60,10 @@ impl Plan {
                 "seq, class, ending",
                 "done INDEXED BY done_rare WHERE ending <> 0 AND ending = ?3 AND",
             ),
+            Plan::Dead => ("seq, class, 2, at", "dead WHERE"),
+            Plan::DeadOf => {
+                ("seq, class, 2, at", "dead INDEXED BY dead_error WHERE error = ?3 AND")
+            }
         };
         let direction = match order {
             Order::OldestFirst => "ASC",
@@ -67,7 +79,7 @@ impl Plan {
             Plan::Live | Plan::LiveIn(_) => {
                 State::from_code(code).is_some_and(|state| select.has_state(state))
             }
-            Plan::Done | Plan::DoneBy(_) => {
+            Plan::Done | Plan::DoneBy(_) | Plan::Dead | Plan::DeadOf => {
                 Ending::from_code(code).is_some_and(|ending| select.has_ending(ending))
             }
         }
@@ -75,7 +87,7 @@ impl Plan {
 
     fn code(self) -> Option<u8> {
         match self {
-            Plan::Live | Plan::Done => None,
+            Plan::Live | Plan::Done | Plan::Dead | Plan::DeadOf => None,
             Plan::LiveIn(state) => Some(state.code()),
             Plan::DoneBy(ending) => Some(ending.code()),
         }
@@ -88,6 +100,8 @@ pub(super) struct Head {
     pub(super) key: i64,
     pub(super) class: ClassId,
     pub(super) code: u8,
+    /// When the job was discarded, if it is read from the dead letter.
+    pub(super) discarded: Option<i64>,
 }
 
 /// The rows of one plan, read one ahead to be merged with those of others.
@@ -101,9 +115,15 @@ impl<'r> Source<'r> {
     pub(super) fn open(
         statement: &'r mut CachedStatement<'_>,
         plan: Plan,
+        query: &ListQuery,
         bounds: Bounds,
     ) -> Result<Self, InternalError> {
+        let error = query.dead.as_ref().and_then(|dead| dead.error_type.as_deref());
         let rows = match plan.code() {
+            None if plan == Plan::DeadOf => {
+                let error = rota_model::dead_letter::error_type(error.unwrap_or_default());
+                statement.query((bounds.low, bounds.high, error))?
+            }
             None => statement.query((bounds.low, bounds.high))?,
             Some(code) => statement.query((bounds.low, bounds.high, code))?,
         };
@@ -117,7 +137,12 @@ impl<'r> Source<'r> {
         let next = match self.rows.next()? {
             None => None,
             Some(row) => {
-                Some(Head { key: row.get(0)?, class: ClassId(row.get(1)?), code: row.get(2)? })
+                let discarded = match self.plan {
+                    Plan::Dead | Plan::DeadOf => Some(row.get(3)?),
+                    _ => None,
+                };
+                let (key, class, code) = (row.get(0)?, ClassId(row.get(1)?), row.get(2)?);
+                Some(Head { key, class, code, discarded })
             }
         };
         Ok(std::mem::replace(&mut self.head, next))

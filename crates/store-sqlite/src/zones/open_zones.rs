@@ -55,6 +55,38 @@ impl OpenZones {
         self.add_late_job(conn, key, class)
     }
 
+    /// Records that an existing job has another class now.
+    pub(crate) fn change_class(
+        &mut self,
+        conn: &Connection,
+        key: i64,
+        class: ClassId,
+    ) -> Result<(), InternalError> {
+        let sql = "SELECT classes FROM zones WHERE level = ?1 AND zone = ?2";
+        for (level, open) in self.levels.iter_mut().enumerate() {
+            let zone = zone_of(level, key);
+            if zone >= open.number {
+                open.classes.add(class);
+                continue;
+            }
+            let mut statement = conn.prepare_cached(sql)?;
+            let mut rows = statement.query((level as i64, zone))?;
+            let mut classes = match rows.next()? {
+                None => ClassSet::empty(),
+                Some(row) => {
+                    let encoded = row.get_ref(0)?.as_blob_or_null();
+                    ClassSet::read(encoded.map_err(rusqlite::Error::from)?)
+                }
+            };
+            drop(rows);
+            if !classes.has(class) {
+                classes.add(class);
+                put(conn, level, zone, &classes)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Writes all zones before the one of `key`, the next sequence number to be assigned.
     pub(crate) fn advance(&mut self, conn: &Connection, key: i64) -> Result<(), InternalError> {
         for level in 0..LEVELS {

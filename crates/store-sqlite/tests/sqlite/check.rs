@@ -89,6 +89,10 @@ fn each_broken_rule_is_named() {
         ("UPDATE named SET kind = 99 WHERE name = 'mail'", "malformed_named"),
         ("UPDATE history SET at = at + 1", "malformed_history"),
         ("UPDATE history SET period = 9", "malformed_history"),
+        ("DELETE FROM dead WHERE seq = 12", "dead_letter"),
+        ("UPDATE dead SET at = at + 1 WHERE seq = 12", "dead_letter"),
+        ("UPDATE dead SET error = 'Refused' WHERE seq = 12", "dead_letter"),
+        ("UPDATE named SET json = x'39' WHERE kind = 13", "dead_letter"),
         ("UPDATE journal SET number = 2", "journal_ahead"),
         ("UPDATE journal SET number = 0", "journal_ahead"),
     ];

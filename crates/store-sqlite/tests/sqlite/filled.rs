@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rota_model::{
-    Class, ClassId, Ending, ErrorRow, JobId, JobType, Live, Millis, Policy, QueueName, Seq, State,
-    TenantId,
+    Class, ClassId, DeadRow, DeadShardId, Ending, ErrorRow, JobId, JobType, Live, Millis, Policy,
+    QueueName, Seq, State, TenantId,
 };
 use rota_store::suite::Fixture;
 use rota_store::{
@@ -42,6 +42,11 @@ pub fn fill(directory: &Directory) -> SqliteStore {
     ];
     mutations.extend((0..JOBS).map(insert));
     mutations.extend((0..60).map(finish));
+    mutations.extend((0..60).filter(|seq| ending(*seq) == Ending::DeadLetter).map(bury));
+    let dead = (0..60).filter(|seq| ending(*seq) == Ending::DeadLetter).count();
+    mutations.push(Mutation::Put(RowKind::DeadShard, "0".into(), Bytes::from_static(b"{}")));
+    let count = Bytes::from(dead.to_string());
+    mutations.push(Mutation::Put(RowKind::DeadErrors, "0:Timeout".into(), count));
     mutations.extend((60..80).map(claim));
     mutations.extend((100..105).map(|seq| {
         Mutation::Error(ErrorRow { seq: Seq(seq), attempt: 1, json: Bytes::from_static(b"{}") })
@@ -79,6 +84,12 @@ pub fn insert_sized(seq: u64, bytes: usize) -> Mutation {
     Mutation::Insert(new, live.into())
 }
 
+/// Runs several statements on a closed database.
+pub fn run(directory: &Directory, sql: &str) {
+    let conn = Connection::open(directory.file("rota.db")).unwrap();
+    conn.execute_batch(sql).unwrap();
+}
+
 /// Changes a closed database directly.
 pub fn tamper(directory: &Directory, sql: &str, params: impl Params) {
     let conn = Connection::open(directory.file("rota.db")).unwrap();
@@ -111,6 +122,12 @@ fn finish(seq: u64) -> Mutation {
         purge_at: None,
         result: None,
     })
+}
+
+fn bury(seq: u64) -> Mutation {
+    let (shard, error) = (DeadShardId(0), "Timeout".into());
+    let dead = DeadRow { shard, error, other: false, replay_at: None };
+    Mutation::Bury(Seq(seq), Box::new(dead))
 }
 
 fn claim(seq: u64) -> Mutation {

@@ -4,14 +4,14 @@ use crate::directory::{Directory, block_on};
 use crate::filled;
 use bytes::Bytes;
 use rota_model::usage::{Usage, UsagePer, UsageRow};
-use rota_model::{Live, Millis, PoolName, Seq, State, TenantId};
+use rota_model::{DeadRow, DeadShardId, Live, Millis, PoolName, Seq, State, TenantId};
 use rota_store::suite::Fixture;
 use rota_store::{Batch, Claim, JobRow, Mutation, Reader, RowKind, Store};
 use rota_store_sqlite::check::{Depth, check};
 use rota_store_sqlite::{FORMAT, Snapshot, SqliteStore};
 use rusqlite::Connection;
 
-const STEPS: [&str; 7] = [
+const STEPS: [&str; 8] = [
     include_str!("../../migrations/0001_base.sql"),
     include_str!("../../migrations/0002_history.sql"),
     include_str!("../../migrations/0003_lists.sql"),
@@ -19,6 +19,7 @@ const STEPS: [&str; 7] = [
     include_str!("../../migrations/0005_zones.sql"),
     include_str!("../../migrations/0006_pools.sql"),
     include_str!("../../migrations/0007_cron_runs.sql"),
+    include_str!("../../migrations/0008_usage.sql"),
 ];
 
 /// A new version must be able to back up the old format before its first start.
@@ -159,6 +160,44 @@ fn usage_is_kept_in_a_file_of_an_older_format() {
         drop(reader);
         block_on(store.close()).unwrap();
         assert_sound(&directory);
+    }
+}
+
+/// Dead jobs of an older file are listed, counted and pruned like new ones.
+#[test]
+fn dead_jobs_of_an_older_format_are_in_the_dead_letter() {
+    for format in 1..9 {
+        let directory = older(format);
+        let error = r#"{"type":"TimeoutError","message":"late"}"#;
+        let sql = format!(
+            "UPDATE done SET ending = 2 WHERE seq = 2; \
+             UPDATE counts SET completed = 0, dead_letter = 1; \
+             INSERT INTO errors VALUES (2, 1, 1, CAST('{{}}' AS BLOB)); \
+             INSERT INTO errors VALUES (2, 2, 2, CAST('{error}' AS BLOB));"
+        );
+        filled::run(&directory, &sql);
+        let store = directory.open();
+        let mut reader = store.reader().unwrap();
+        let shard = DeadShardId(0);
+        let oldest = block_on(reader.oldest_dead(shard, 9)).unwrap();
+        assert_eq!(oldest, [(Seq(2), Millis(40))], "format {format}");
+        assert!(block_on(reader.overdue(Millis(60), 9)).unwrap().jobs.is_empty());
+        let record = block_on(reader.records(&[Seq(2)])).unwrap().remove(0).unwrap();
+        let JobRow::Done(done) = record.row else { panic!("it is dead") };
+        let dead = DeadRow { shard, error: "TimeoutError".into(), other: false, replay_at: None };
+        assert_eq!((done.dead, done.purge_at), (Some(dead), None));
+        drop((reader, store));
+        assert_sound(&directory);
+        let conn = Connection::open(directory.file("rota.db")).unwrap();
+        let mut rows =
+            conn.prepare("SELECT name, CAST(json AS TEXT) FROM named WHERE kind > 11").unwrap();
+        let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        let rows: Vec<(String, String)> = rows.map(Result::unwrap).collect();
+        let class = filled::class("mail");
+        let row =
+            format!(r#"{{"queue":"{}","tenant":"{}","oldest":40}}"#, class.queue, class.tenant);
+        let expected = [("0".to_owned(), row), ("0:TimeoutError".to_owned(), "1".to_owned())];
+        assert_eq!(rows, expected);
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rota_model::usage::{Usage, UsagePer};
-use rota_model::{Class, ClassId, Done, JobId, Live, Millis, Overdue, Seq};
+use rota_model::{Class, ClassId, DeadShardId, Done, DueReplay, JobId, Live, Millis, Overdue, Seq};
 
 use super::Fixture;
 use crate::{
@@ -132,6 +132,22 @@ impl<'f, F: Fixture> Driver<'f, F> {
 
     pub(super) fn overdue_page(&mut self, now: Millis, limit: usize) -> Overdue {
         self.fixture.block_on(self.reader.overdue(now, limit)).expect("overdue jobs are read")
+    }
+
+    pub(super) fn oldest_dead(&mut self, shard: u32, limit: usize) -> Vec<(Seq, Millis)> {
+        let read = self.reader.oldest_dead(DeadShardId(shard), limit);
+        self.fixture.block_on(read).expect("the dead letter is read")
+    }
+
+    pub(super) fn dead_span(&mut self, shards: Option<&[u32]>) -> Option<(Millis, Millis)> {
+        let shards: Option<Vec<_>> =
+            shards.map(|shards| shards.iter().copied().map(DeadShardId).collect());
+        let read = self.reader.dead_span(shards.as_deref());
+        self.fixture.block_on(read).expect("the dead letter is read")
+    }
+
+    pub(super) fn due_replays(&mut self, now: Millis, limit: usize) -> Vec<DueReplay> {
+        self.fixture.block_on(self.reader.due_replays(now, limit)).expect("replays are read")
     }
 
     pub(super) fn usage(

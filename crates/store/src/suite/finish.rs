@@ -41,6 +41,7 @@ pub fn finishing_carries_over_the_live_columns<F: Fixture>(fixture: &F) {
             expires: Some(Millis(7)),
             purge_at: Some(Millis(9)),
             result,
+            dead: None,
         };
         assert_eq!(driver.record(seq).row, JobRow::Done(done.clone()));
         let found = driver.resolve(&[id(seq)]).pop().flatten().expect("it is still found");

@@ -12,6 +12,7 @@ mod batch_numbers;
 mod body_sizes;
 mod classes;
 mod contradictions;
+mod dead_letter;
 mod delete;
 mod driver;
 mod errors;
@@ -47,6 +48,7 @@ pub use batch_numbers::*;
 pub use body_sizes::*;
 pub use classes::*;
 pub use contradictions::*;
+pub use dead_letter::*;
 pub use delete::*;
 pub use errors::*;
 pub use finish::*;
@@ -140,6 +142,11 @@ macro_rules! store_tests {
             a_revived_job_is_overdue_by_its_last_end
             a_revived_job_is_overdue_only_once
             jobs_without_a_purge_time_are_never_overdue
+            dead_jobs_are_listed_by_error_and_time
+            the_oldest_dead_jobs_of_a_shard_are_found
+            due_replays_are_found_with_their_count
+            a_dead_job_that_is_revived_or_deleted_leaves_nothing_behind
+            a_rewritten_job_has_its_new_class_and_body
             history_is_replaced_and_read_by_range
             old_history_is_deleted_in_slices
             usage_adds_up_by_hour_and_day

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use rota_model::row::JobRow;
-use rota_model::{Done, Ending, ErrorRow, Live, Millis, Seq, State};
+use rota_model::{DeadRow, Done, Ending, ErrorRow, Live, Millis, Seq, State};
 
 use super::sample::size;
 use crate::{
-    Backoff, Body, Claim, ERRORS_KEPT, Finish, ListQuery, Mutation, NewRow, Order, Ready, Record,
-    Undo,
+    Backoff, Body, Claim, DeadFilter, ERRORS_KEPT, Finish, ListQuery, Mutation, NewRow, Order,
+    Ready, Record, Undo,
 };
 
 #[derive(Default)]
@@ -24,6 +24,7 @@ struct Job {
     new: NewRow,
     row: JobRow,
     errors: Vec<Bytes>,
+    replays: Option<Bytes>,
 }
 
 impl Oracle {
@@ -40,7 +41,7 @@ impl Oracle {
         match mutation {
             Mutation::Insert(new, live) => {
                 let row = JobRow::Live(Live::clone(live));
-                let job = Job { new: new.clone(), row, errors: Vec::new() };
+                let job = Job { new: new.clone(), row, errors: Vec::new(), replays: None };
                 self.jobs.insert(new.seq, job);
             }
             Mutation::Claim(claim) => self.change(claim.seq, |live| apply_claim(live, claim)),
@@ -59,6 +60,17 @@ impl Oracle {
             }),
             Mutation::Ready(ready) => self.change(ready.seq, |live| apply_ready(live, *ready)),
             Mutation::Finish(finish) => self.finish(finish),
+            Mutation::Bury(seq, dead) => match &mut self.job(*seq).row {
+                JobRow::Done(done) => done.dead = Some(DeadRow::clone(dead)),
+                JobRow::Live(_) => panic!("job {seq} has not finished"),
+            },
+            Mutation::Rewrite(rewrite) => {
+                let job = self.job(rewrite.seq);
+                (job.new.class, job.new.body) = (rewrite.class, rewrite.body.clone());
+                let bytes = size(&rewrite.body);
+                self.change(rewrite.seq, |live| (live.class, live.bytes) = (rewrite.class, bytes));
+            }
+            Mutation::Replayed(seq, json) => self.job(*seq).replays = Some(json.clone()),
             Mutation::Revive { seq, enqueued } => self.revive(*seq, *enqueued),
             Mutation::Delete(seq) => drop(self.jobs.remove(seq)),
             Mutation::Purged(_) => {}
@@ -98,6 +110,7 @@ impl Oracle {
             body: Body { id: job.new.id, created: job.new.created, json: job.new.body.clone() },
             row: job.row.clone(),
             errors: job.errors.clone(),
+            replays: job.replays.clone(),
         })
     }
 
@@ -141,6 +154,7 @@ impl Oracle {
             expires: live.expires,
             purge_at: finish.purge_at,
             result: finish.result.clone(),
+            dead: None,
         });
     }
 
@@ -148,7 +162,6 @@ impl Oracle {
         let job = self.job(seq);
         let JobRow::Done(done) = &job.row else { panic!("job {seq} has not finished") };
         let class = done.class;
-        job.errors.clear();
         job.row = JobRow::Live(Live {
             bytes: size(&job.new.body),
             pauses: 0,
@@ -217,4 +230,13 @@ fn is_selected(job: &Job, query: &ListQuery) -> bool {
         && query.classes.as_ref().is_none_or(|classes| classes.contains(&job.row.class()))
         && query.since.is_none_or(|since| job.new.created >= since)
         && query.until.is_none_or(|until| job.new.created < until)
+        && query.dead.as_ref().is_none_or(|filter| is_dead(job, filter))
+}
+
+fn is_dead(job: &Job, filter: &DeadFilter) -> bool {
+    let JobRow::Done(done) = &job.row else { return false };
+    let Some(dead) = &done.dead else { return false };
+    filter.error_type.as_ref().is_none_or(|error| *error == dead.error)
+        && filter.since.is_none_or(|since| done.at >= since)
+        && filter.until.is_none_or(|until| done.at < until)
 }

@@ -1,12 +1,15 @@
 //! A random sequence of small batches, applied to the store and to the oracle and compared.
 
-use rota_model::{ClassId, Ending, ErrorRow, Millis, Seq, State};
+use rota_model::{ClassId, DeadRow, DeadShardId, Ending, ErrorRow, Millis, Seq, State};
 
 use super::Fixture;
 use super::driver::Driver;
 use super::oracle::Oracle;
 use super::sample::{bytes, created, everything, insert_of, pool, size, worker};
-use crate::{Backoff, Claim, Finish, JobRow, ListQuery, Mutation, Order, Ready, Selection, Undo};
+use crate::{
+    Backoff, Claim, DeadFilter, Finish, JobRow, ListQuery, Mutation, Order, Ready, Rewrite,
+    Selection, Undo,
+};
 
 const SEED: u64 = 0x0b5e_55ed;
 const BATCHES: usize = 300;
@@ -63,7 +66,16 @@ fn step(dice: &mut Dice, oracle: &Oracle, next_seq: &mut u64, number: u64) -> Mu
     if let Some(done) = dice.one_of(&done)
         && dice.below(6) == 0
     {
-        return match dice.below(2) {
+        return match dice.below(4) {
+            0 | 1 if done.ending == Ending::DeadLetter => Mutation::Bury(
+                done.seq,
+                Box::new(DeadRow {
+                    shard: DeadShardId(dice.below(3) as u32),
+                    error: ["Timeout", "Refused"][dice.below(2) as usize].into(),
+                    other: dice.below(2) == 0,
+                    replay_at: (dice.below(2) == 0).then(|| Millis(dice.below(1000) as i64)),
+                }),
+            ),
             0 => Mutation::Revive { seq: done.seq, enqueued: Millis(dice.below(1000) as i64) },
             _ => Mutation::Delete(done.seq),
         };
@@ -71,7 +83,7 @@ fn step(dice: &mut Dice, oracle: &Oracle, next_seq: &mut u64, number: u64) -> Mu
     let job = dice.one_of(&live).expect("there is a live job");
     let seq = job.seq;
     let time = Millis(dice.below(100_000) as i64);
-    match dice.below(9) {
+    match dice.below(11) {
         0 | 1 => Mutation::Claim(Claim {
             seq,
             attempt: dice.below(20) as u32,
@@ -92,10 +104,16 @@ fn step(dice: &mut Dice, oracle: &Oracle, next_seq: &mut u64, number: u64) -> Mu
         5 => Mutation::Error(ErrorRow { seq, attempt: 1, json: bytes(&time.0.to_string()) }),
         6 if dice.below(4) == 0 => Mutation::Delete(seq),
         7 if job.state == State::Available => Mutation::Postpone { seq, due: time },
+        8 => Mutation::Rewrite(Box::new(Rewrite {
+            seq,
+            class: ClassId(dice.below(4) as u32),
+            body: bytes(&"y".repeat(dice.below(400) as usize)),
+        })),
+        9 => Mutation::Replayed(seq, bytes(&time.0.to_string())),
         _ => Mutation::Finish(Finish {
             seq,
             ending: Ending::ALL[dice.below(5) as usize],
-            at: time,
+            at: created(*next_seq + time.0 as u64),
             purge_at: (dice.below(2) == 0).then_some(time),
             result: (dice.below(2) == 0).then(|| bytes(&time.0.to_string())),
         }),
@@ -130,6 +148,8 @@ fn expect_agreement<F: Fixture>(
     }
     let now = Millis(dice.below(100_000) as i64);
     let mut overdue = oracle.done();
+    // Retention does not look at the dead letter, which has its own.
+    overdue.iter_mut().for_each(|done| done.dead = None);
     overdue.retain(|done| done.purge_at.is_some_and(|purge_at| purge_at <= now));
     overdue.sort_by_key(|done| (done.purge_at, done.seq));
     overdue.truncate(10);
@@ -154,9 +174,15 @@ fn random_query(dice: &mut Dice, next_seq: u64) -> ListQuery {
     if dice.below(5) == 0 {
         select = Selection::DEAD_LETTER;
     }
+    let dead = (select == Selection::DEAD_LETTER && dice.below(2) == 0).then(|| DeadFilter {
+        error_type: (dice.below(2) == 0).then(|| "Timeout".into()),
+        since: (dice.below(3) == 0).then(|| created(dice.below(100_000))),
+        until: (dice.below(3) == 0).then(|| created(dice.below(100_000))),
+    });
     let classes = (0..4).filter(|_| dice.below(2) == 0).map(ClassId).collect();
     ListQuery {
         select,
+        dead,
         classes: (dice.below(2) == 0).then_some(classes),
         since: (dice.below(3) == 0).then(|| created(dice.below(next_seq + 2))),
         until: (dice.below(3) == 0).then(|| created(dice.below(next_seq + 2))),

@@ -24,6 +24,7 @@ pub fn records_are_complete<F: Fixture>(fixture: &F) {
             body: Body { id: new.id, created: new.created, json: new.body },
             row,
             errors: errors.iter().copied().map(error_json).collect(),
+            replays: None,
         })
     };
     let live = |seq| JobRow::Live(job(seq).1);
@@ -39,6 +40,7 @@ pub fn records_are_complete<F: Fixture>(fixture: &F) {
         expires: None,
         purge_at: None,
         result: Some(bytes("[1,2]")),
+        dead: None,
     });
     let expected = [
         record(3, done.clone(), &[1, 2]),

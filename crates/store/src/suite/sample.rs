@@ -157,6 +157,7 @@ pub(super) fn everything() -> ListQuery {
         classes: None,
         since: None,
         until: None,
+        dead: None,
         after: None,
         order: Order::OldestFirst,
         limit: 1000,

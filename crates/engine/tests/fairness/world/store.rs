@@ -73,12 +73,18 @@ impl World {
                     expires: live.expires,
                     purge_at: finish.purge_at,
                     result: finish.result,
+                    dead: None,
                 };
                 self.done.insert(live.seq, done);
             }
+            Mutation::Bury(seq, dead) => self.done.get_mut(&seq).unwrap().dead = Some(*dead),
+            Mutation::Rewrite(rewrite) => {
+                let live = self.live.get_mut(&rewrite.seq).unwrap();
+                (live.class, live.bytes) = (rewrite.class, rewrite.body.len() as u32);
+            }
+            Mutation::Replayed(..) => {}
             Mutation::Revive { seq, enqueued } => {
                 let done = self.done.remove(&seq).unwrap();
-                self.errors.retain(|error| error.seq != seq);
                 self.live.insert(seq, Live::ready(seq, done.class, enqueued, done.bytes));
             }
             Mutation::Delete(seq) => {

@@ -193,9 +193,7 @@ pub(in crate::http) async fn apply(
     query.scan = SCAN;
     loop {
         let page = app.handle.list(query.clone()).await?;
-        let matches = |record: &&Record| {
-            record.seq < newest && is_before(record, ended_before) && filter.dead.matches(record)
-        };
+        let matches = |record: &&Record| record.seq < newest && is_before(record, ended_before);
         let ids: Vec<JobId> = page.records.iter().filter(matches).map(|r| r.body.id).collect();
         if !ids.is_empty() {
             change(app, action, ids, &mut outcome).await?;

@@ -2,6 +2,7 @@
 
 pub(super) mod bulk;
 pub(super) mod dead_letter;
+mod dead_letter_config;
 pub(super) mod explain;
 pub(super) mod fairness;
 pub(super) mod jobs;

@@ -3,10 +3,11 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use rota_engine::{Backpressure, Bounds, Command, LimitView, QueueSettings};
-use rota_model::{LimitKey, QueueName, Rejection, duration};
+use rota_model::{DeadLetterSettings, LimitKey, QueueName, Rejection, duration};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::dead_letter_config;
 use crate::http::body::Json;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::PathName;
@@ -32,6 +33,7 @@ struct ConfigBody {
     strategy: Option<Value>,
     warning_threshold: Option<Value>,
     per_tenant: Option<TenantBoundsBody>,
+    dead_letter: Option<Value>,
 }
 
 /// Members of a queue's configuration that the specification has and this server does not.
@@ -92,6 +94,7 @@ pub(in crate::http) async fn configure(
     app.only_operators_if_shared("Configuring a queue")?;
     let queue = app.queue(&name.queue()?)?;
     let (settings, limit) = parse_config(body.object()?)?;
+    dead_letter_config::check_caller(&app, settings.dead_letter.as_deref())?;
     let view = change(&app, Command::ConfigureQueue(queue.clone(), settings)).await?;
     put_limit(&app, &queue, limit).await?;
     let configuration = config_json(&app, &queue, &view.settings).await?;
@@ -129,6 +132,7 @@ pub(in crate::http) async fn create(State(app): Shared, body: Json) -> ApiResult
     };
     let queue = app.queue(&name)?;
     let (settings, limit) = parse_config(config)?;
+    dead_letter_config::check_caller(&app, settings.dead_letter.as_deref())?;
     let view = change(&app, Command::CreateQueue(queue.clone(), settings)).await?;
     put_limit(&app, &queue, limit).await?;
     let configuration = config_json(&app, &queue, &view.settings).await?;
@@ -180,6 +184,7 @@ pub(super) async fn config_json(
         "rate_limit": limit.as_ref().and_then(limit_json),
         "max_size": settings.bounds.map(|bounds| bounds.max_depth).filter(|most| *most > 0),
         "backpressure": settings.bounds.as_ref().map(bounds_json),
+        "dead_letter": settings.dead_letter.as_deref().map(dead_letter_config::json),
     }))
 }
 
@@ -240,8 +245,11 @@ fn settings(body: ConfigBody) -> Result<QueueSettings, ApiError> {
         }
         (nested, top_level) => nested.or(top_level),
     };
+    let dead_letter = body.dead_letter.filter(|value| !value.is_null());
+    let dead_letter = dead_letter.map(|value| DeadLetterSettings::parse(&value)).transpose()?;
     Ok(QueueSettings {
         bounds,
+        dead_letter: dead_letter.map(Into::into),
         concurrency: body.concurrency,
         completed_ms: retention_ms(retention.completed, "completed")?,
         cancelled_ms: retention_ms(retention.cancelled, "cancelled")?,

@@ -36,6 +36,16 @@ pub(super) fn data_of(event: &Event, names: &Names) -> Value {
             let last_error = if error.is_empty() { drop_error(reason) } else { object(error) };
             json!({"total_attempts": attempt, "reason": reason, "last_error": last_error})
         }
+        EventKind::DeadLetterAdded { attempt, error, .. } => {
+            json!({"total_attempts": attempt, "last_error": object(error)})
+        }
+        EventKind::DeadLetterRetried { .. } | EventKind::DeadLetterDeleted { .. } => json!({}),
+        EventKind::DeadLetterReplayed { rule, count, .. } => {
+            json!({"rule": rule, "replay_rule": rule, "replay_count": count})
+        }
+        EventKind::DeadLetterPruned { queue, count, policy, .. } => {
+            json!({"queue": queue.local(), "count": count, "pruning_policy": policy.as_str()})
+        }
         EventKind::Cancelled { attempt, before, .. } => {
             json!({"attempt": attempt, "previous_state": before.as_str(), "cancelled_by": "api", "reason": null})
         }

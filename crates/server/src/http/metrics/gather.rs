@@ -8,6 +8,8 @@ use rota_engine::{
     WorkerCounts,
 };
 
+use rota_model::JobType;
+
 use super::labels::{Key, Keys};
 use crate::http::error::ApiError;
 use crate::http::{App, engine_slices};
@@ -32,6 +34,8 @@ pub(super) struct Figures {
     pub pools: Vec<PoolView>,
     pub workers: WorkerCounts,
     pub waiting_fetches: usize,
+    /// Jobs that entered the dead letter, by the queue's label and the job's type.
+    pub buried: Vec<(Option<Arc<str>>, Option<JobType>, u64)>,
 }
 
 /// A queue as a whole; in namespaces, all queues that tenants call so.
@@ -65,6 +69,12 @@ pub(super) async fn gather(app: &App, keys: &mut Keys) -> Result<Figures, ApiErr
     // After the meters: labels only ever join, so those of all meters are there.
     gather_labels(app, &mut figures).await?;
     gather_limits(app, &mut figures, keys).await?;
+    let buried = |engine: &Engine, from, most| {
+        let slice = engine.buried(from, most);
+        let next = (!slice.is_empty()).then_some(from + most);
+        (slice, next)
+    };
+    figures.buried = engine_slices::gather(app, QUEUES, buried).await?;
     Ok(figures)
 }
 

@@ -21,6 +21,7 @@ pub(super) fn render(figures: &Figures, size: usize) -> String {
     scheduling(&mut page, figures, &all);
     limits(&mut page, figures);
     backpressure(&mut page, figures, &all);
+    dead_letter(&mut page, figures, &all);
     page.into_text()
 }
 
@@ -237,4 +238,29 @@ fn backpressure(page: &mut Page, figures: &Figures, all: &[Series]) {
             family.add(&Tags::of(&[("queue", label_of(queue))]), pressure.min(1.0));
         }
     }
+}
+
+fn dead_letter(page: &mut Page, figures: &Figures, all: &[Series]) {
+    // The specification's name of this gauge ends like that of a counter.
+    let mut family = page.gauge("ojs_dead_letter_total", "Jobs in the dead letter.");
+    all.iter().for_each(|series| family.count(&series.tags, series.meter.dead));
+    let help = "Jobs that entered the dead letter.";
+    let mut family = page.counter("ojs_dead_letter_added_total", help);
+    for (queue, kind, count) in &figures.buried {
+        let kind = kind.as_deref().unwrap_or(OTHER);
+        family.count(&Tags::of(&[("queue", label_of(queue)), ("type", kind)]), *count);
+    }
+    let metrics: [(&str, &str, Count); 2] = [
+        (
+            "ojs_dead_letter_retried_total",
+            "Jobs of the dead letter that were retried on request.",
+            |meter| meter.dead_retried,
+        ),
+        (
+            "ojs_dead_letter_pruned_total",
+            "Jobs that retention removed from the dead letter.",
+            |meter| meter.pruned,
+        ),
+    ];
+    count(page, all, &metrics);
 }

@@ -58,6 +58,13 @@ impl<'a> About<'a> {
             EventKind::Discarded { job, from, .. } => {
                 Self::job("job.discarded", job).changed(*from, State::Discarded)
             }
+            EventKind::DeadLetterAdded { job, .. } => Self::job("dead_letter.added", job),
+            EventKind::DeadLetterRetried { job } => Self::job("dead_letter.retried", job),
+            EventKind::DeadLetterReplayed { job, .. } => Self::job("dead_letter.replayed", job),
+            EventKind::DeadLetterDeleted { job } => Self::job("dead_letter.deleted", job),
+            EventKind::DeadLetterPruned { queue, tenant, .. } => {
+                Self { tenant: Some(tenant), ..Self::queue("dead_letter.pruned", queue) }
+            }
             EventKind::Cancelled { job, before, .. } => {
                 Self::job("job.cancelled", job).changed(*before, State::Cancelled)
             }
