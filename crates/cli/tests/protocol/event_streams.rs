@@ -38,7 +38,8 @@ fn what_happens_is_pushed_as_the_list_shows_it() {
     let id = server.enqueue(job_with("q", json!({"retry": {"max_attempts": 1}})));
     take(&server, "q");
     nack(&server, &id, boom());
-    let expected = ["job.enqueued", "job.started", "job.failed", "job.discarded"];
+    let expected =
+        ["job.enqueued", "job.started", "job.failed", "job.discarded", "dead_letter.added"];
     let pushed: Vec<Value> = expected.iter().map(|_| stream.event()).collect();
     assert_eq!(pushed.iter().map(|event| text(&event["type"])).collect::<Vec<_>>(), expected);
     assert_eq!(pushed, events(&server, "")[1..]);
@@ -46,7 +47,7 @@ fn what_happens_is_pushed_as_the_list_shows_it() {
         assert_eq!(event["data"]["job_id"], id, "{event}");
         assert_eq!(event["data"]["tenant_id"], "_default", "{event}");
     }
-    assert_eq!(asked.types(4), expected);
+    assert_eq!(asked.types(5), expected);
 }
 
 #[test]

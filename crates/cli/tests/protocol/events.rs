@@ -69,6 +69,7 @@ fn a_job_that_is_retried_and_discarded_tells_its_story() {
         "job.started",
         "job.failed",
         "job.discarded",
+        "dead_letter.added",
     ];
     assert_eq!(story(&server, &id), expected);
     let failed = events(&server, "job.failed").remove(0);
@@ -150,7 +151,7 @@ fn all_events_of_a_job_tell_its_trace() {
         nack(&server, &id, boom());
         let of_job = |event: &Value| event["data"]["job_id"] == id;
         let all: Vec<Value> = events(&server, "").into_iter().filter(of_job).collect();
-        assert_eq!(all.len(), 4);
+        assert_eq!(all.len(), 5);
         all.iter().for_each(|event| assert_eq!(event["data"]["trace_id"], TRACE, "{event}"));
     }
     let id = server.enqueue(job_on("q"));

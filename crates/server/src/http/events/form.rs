@@ -78,7 +78,11 @@ fn names_of<'a>(
 ) -> impl Iterator<Item = &'static str> + use<> {
     let is_change = about.change.is_some_and(|change| change.from != Some(change.to));
     let change = (is_change && types.admits(STATE_CHANGED)).then_some(STATE_CHANGED);
-    let repeats = about.change.is_some() || about.name == "job.failed";
+    let repeats = about.change.is_some()
+        || matches!(
+            about.name,
+            "job.failed" | "dead_letter.added" | "dead_letter.retried" | "dead_letter.replayed"
+        );
     let own = if repeats { types.names(about.name) } else { types.admits(about.name) };
     change.into_iter().chain(own.then_some(about.name))
 }
