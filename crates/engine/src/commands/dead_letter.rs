@@ -87,16 +87,16 @@ impl Engine {
         let (class, now) = (self.classes.slot(done.class).class.clone(), self.wall());
         let rule = self.next_replay(&class, &dead.error, done.at, &replays);
         let rule = rule.map(|(name, due)| (name.clone(), due));
-        let put_off = |engine: &mut Self, replay_at: Option<Millis>| {
+        let reschedule = |engine: &mut Self, replay_at: Option<Millis>| {
             let dead = DeadRow { replay_at, ..dead.clone() };
             engine.out.mutations.push(Mutation::Bury(seq, Box::new(dead)));
         };
         let name = match rule {
             Some((name, due)) if due <= now => name,
-            rule => return put_off(self, rule.map(|(_, due)| due)),
+            rule => return reschedule(self, rule.map(|(_, due)| due)),
         };
         if self.revive(&done, id, None).is_err() {
-            return put_off(self, Some(later(now, REPLAY_AGAIN_MS)));
+            return reschedule(self, Some(later(now, REPLAY_AGAIN_MS)));
         }
         replays.add(&name, now);
         let json = serde_json::to_vec(&replays).expect("counts are plain data");
