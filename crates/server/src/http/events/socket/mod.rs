@@ -1,5 +1,6 @@
 //! Events over a WebSocket (ojs-realtime 3): the upgrade, and the task that serves the connection.
 
+mod connection;
 mod message;
 mod remembered;
 mod request;

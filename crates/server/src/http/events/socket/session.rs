@@ -3,18 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{SinkExt, StreamExt};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use rota_engine::Event;
 use rota_model::Millis;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
-use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::error::ProtocolError;
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
-use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
-use tokio_tungstenite::tungstenite::{Bytes, Error, Message};
+use tokio_tungstenite::tungstenite::{Bytes, Message};
 
 use super::super::super::App;
 use super::super::super::caller::caller;
@@ -26,12 +22,11 @@ use super::super::notice::{self, Gap, Notice};
 use super::super::query::{parse_id, tenants_of};
 use super::super::rate::Rate;
 use super::super::room::Open;
+use super::connection::{Connection, End, FAREWELL};
 use super::message;
 use super::request::{self, ENVELOPES, Request, Subscribe, Unsubscribe};
 use super::subscriptions::{Subscription, Subscriptions};
 use crate::runtime::{About, EventFilter, Names, ReadError, TypeFilter, ends_job, time_of};
-
-type Socket = WebSocketStream<TokioIo<Upgraded>>;
 
 pub(super) struct Session {
     app: Arc<App>,
@@ -54,33 +49,19 @@ pub(super) struct Session {
     _room: Open,
 }
 
-/// Why a connection ends.
-enum End {
-    /// Nobody is there any more, or the client has said goodbye.
-    Gone,
-    Close(CloseCode, &'static str),
-}
-
 /// What there is to do next.
 enum Turn {
-    Message(Option<Result<Message, Error>>),
+    Message(Result<Message, End>),
     Ending,
     Ping,
     Look,
     Wait,
 }
 
-/// The most bytes of a client's message.
-const MAX_MESSAGE: usize = 16 << 10;
-/// What is written at once, in bytes. What a client does not take in stays in the ring.
-const BUFFER: usize = 32 << 10;
 /// Between two looks into a busy ring: many events in one go instead of one at a time.
 const PACE: Duration = Duration::from_millis(10);
-/// How long a client may take nothing in, and how long it may take to answer a ping.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a client may take to answer a ping.
 const PONG_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a connection may take to say goodbye.
-const FAREWELL: Duration = Duration::from_secs(2);
 
 impl Session {
     pub fn new(app: Arc<App>, room: Open) -> Self {
@@ -104,12 +85,7 @@ impl Session {
     }
 
     pub async fn run(mut self, io: TokioIo<Upgraded>) {
-        let config = WebSocketConfig::default()
-            .read_buffer_size(4 << 10)
-            .write_buffer_size(BUFFER)
-            .max_message_size(Some(MAX_MESSAGE))
-            .max_frame_size(Some(MAX_MESSAGE));
-        let mut socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
+        let mut socket = Connection::new(io).await;
         let mut ending = self.ending.clone();
         let overdue = async {
             // The sender lives as long as the app.
@@ -124,31 +100,21 @@ impl Session {
         self.app.sockets.add(self.id, caller(), wanted.collect());
     }
 
-    async fn serve(&mut self, socket: &mut Socket) {
+    async fn serve(&mut self, socket: &mut Connection) {
         if let End::Close(code, reason) = self.flow(socket).await {
-            let frame = CloseFrame { code, reason: reason.into() };
-            let goodbye = async {
-                socket.send(Message::Close(Some(frame))).await?;
-                // Until the client has said goodbye, too.
-                while socket.next().await.transpose()?.is_some() {}
-                Ok::<_, Error>(())
-            };
-            let _ = timeout(FAREWELL, goodbye).await;
+            socket.close(code, reason).await;
         }
     }
 
-    async fn flow(&mut self, socket: &mut Socket) -> End {
+    async fn flow(&mut self, socket: &mut Connection) -> End {
         loop {
             let done = match self.next_turn(socket).await {
                 Turn::Wait => Ok(()),
                 Turn::Look => self.look(socket).await,
                 Turn::Ping => self.ping(socket).await,
                 Turn::Ending => self.say_goodbye(socket).await,
-                Turn::Message(message) => match message {
-                    None => Err(End::Gone),
-                    Some(Err(error)) => Err(end_of(&error)),
-                    Some(Ok(message)) => self.read(socket, message).await,
-                },
+                Turn::Message(Ok(message)) => self.read(socket, message).await,
+                Turn::Message(Err(end)) => Err(end),
             };
             if let Err(end) = done {
                 return end;
@@ -156,7 +122,7 @@ impl Session {
         }
     }
 
-    async fn next_turn(&mut self, socket: &mut Socket) -> Turn {
+    async fn next_turn(&mut self, socket: &mut Connection) -> Turn {
         self.arrival.mark_unchanged();
         let is_subscribed = self.subscriptions.len() > 0;
         let is_behind = is_subscribed && self.app.handle.events().place().next > self.from;
@@ -171,38 +137,38 @@ impl Session {
         }
     }
 
-    async fn read(&mut self, socket: &mut Socket, message: Message) -> Result<(), End> {
+    async fn read(&mut self, socket: &mut Connection, message: Message) -> Result<(), End> {
         // Whoever sends anything is alive.
         self.unanswered = false;
         match message {
             Message::Text(text) => self.answer(socket, &text).await,
             // A pong was added to what is written next.
-            Message::Ping(_) => flush(socket).await,
+            Message::Ping(_) => socket.flush().await,
             Message::Pong(_) | Message::Frame(_) => Ok(()),
             Message::Binary(_) => {
                 Err(End::Close(CloseCode::Unsupported, "messages are text in JSON"))
             }
             Message::Close(_) => {
-                let _ = timeout(FAREWELL, socket.flush()).await;
+                socket.answer_close().await;
                 Err(End::Gone)
             }
         }
     }
 
-    async fn answer(&mut self, socket: &mut Socket, text: &str) -> Result<(), End> {
+    async fn answer(&mut self, socket: &mut Connection, text: &str) -> Result<(), End> {
         match request::parse(text) {
-            Err(error) => feed(socket, message::error(&error, None)).await?,
+            Err(error) => socket.feed(message::error(&error, None)).await?,
             Ok(Request::Subscribe(request)) => self.subscribe(socket, request, None).await?,
             Ok(Request::Unsubscribe(which)) => self.unsubscribe(socket, &which).await?,
             Ok(Request::Resume { last_event_id }) => self.resume(socket, &last_event_id).await?,
         }
-        flush(socket).await
+        socket.flush().await
     }
 
     /// Subscribes, from the event `since` on if that is given.
     async fn subscribe(
         &mut self,
-        socket: &mut Socket,
+        socket: &mut Connection,
         request: Subscribe,
         since: Option<u64>,
     ) -> Result<(), End> {
@@ -211,7 +177,7 @@ impl Session {
         let scope = match self.scope(&request).await {
             Ok(scope) => scope,
             Err(error) => {
-                return feed(socket, message::error(&error, Some(&request.channel))).await;
+                return socket.feed(message::error(&error, Some(&request.channel))).await;
             }
         };
         let (name, end) = (scope.name.clone(), scope.end);
@@ -234,14 +200,14 @@ impl Session {
                 Subscription { request, name, filter, form: Form::Flat(types), since }
             }
         };
-        feed(socket, message::subscribed(&subscription)).await?;
+        socket.feed(message::subscribed(&subscription)).await?;
         if self.subscriptions.len() == 0 {
             (self.from, self.seen) = (since, place.last);
         }
         if let Some(end) = end.filter(|_| since == place.next) {
             let id = self.app.handle.events().id_of(place.next - 1, place.last);
             self.notify(socket, &subscription, end.notice(id)).await?;
-            return feed(socket, message::unsubscribed(&subscription)).await;
+            return socket.feed(message::unsubscribed(&subscription)).await;
         }
         self.subscriptions.put(subscription);
         Ok(())
@@ -267,30 +233,34 @@ impl Session {
         Ok(scope)
     }
 
-    async fn unsubscribe(&mut self, socket: &mut Socket, which: &Unsubscribe) -> Result<(), End> {
+    async fn unsubscribe(
+        &mut self,
+        socket: &mut Connection,
+        which: &Unsubscribe,
+    ) -> Result<(), End> {
         match self.subscriptions.remove(which) {
-            Some(subscription) => feed(socket, message::unsubscribed(&subscription)).await,
+            Some(subscription) => socket.feed(message::unsubscribed(&subscription)).await,
             None => {
                 let (Unsubscribe::Channel(name) | Unsubscribe::Id(name)) = which;
                 let error = ApiError::not_found("subscription", name);
-                feed(socket, message::error(&error, Some(name))).await
+                socket.feed(message::error(&error, Some(name))).await
             }
         }
     }
 
     /// Goes back behind an event: with the subscriptions of the connection that it was sent on, if the
     /// id tells which, and with those that this one has.
-    async fn resume(&mut self, socket: &mut Socket, last_event_id: &str) -> Result<(), End> {
+    async fn resume(&mut self, socket: &mut Connection, last_event_id: &str) -> Result<(), End> {
         let session = last_event_id.split_once('.').map(|(_, session)| session);
         let session = session.and_then(|session| u64::from_str_radix(session, 16).ok());
         let id = parse_id(last_event_id);
         let number = id.and_then(|id| self.app.handle.events().number_of(id));
         let (Some(id), Some(number)) = (id, number) else {
-            return feed(socket, message::unknown_event_id()).await;
+            return socket.feed(message::unknown_event_id()).await;
         };
         let earlier = session.and_then(|session| self.app.sockets.take(session, caller().as_ref()));
         if earlier.is_none() && self.subscriptions.len() == 0 {
-            return feed(socket, message::unknown_event_id()).await;
+            return socket.feed(message::unknown_event_id()).await;
         }
         let from = number + 1;
         for request in earlier.into_iter().flatten() {
@@ -306,7 +276,7 @@ impl Session {
     }
 
     /// Pushes the next events, if there are any.
-    async fn look(&mut self, socket: &mut Socket) -> Result<(), End> {
+    async fn look(&mut self, socket: &mut Connection) -> Result<(), End> {
         let look = self.app.handle.events().look(self.from);
         let Some(chunk) = look.chunk else { return Ok(()) };
         if look.from > self.from {
@@ -340,7 +310,7 @@ impl Session {
         if let Some((number, at)) = last {
             (self.from, self.seen) = (number + 1, at);
         }
-        flush(socket).await?;
+        socket.flush().await?;
         self.rate.count(pushed);
         let now = Instant::now();
         self.next_look = self.rate.ready().max(now + PACE);
@@ -352,7 +322,7 @@ impl Session {
     /// How many messages were sent for the event.
     async fn push(
         &mut self,
-        socket: &mut Socket,
+        socket: &mut Connection,
         number: u64,
         event: &Event,
         names: &Names,
@@ -361,14 +331,14 @@ impl Session {
         for subscription in self.subscriptions.wanting(number, event) {
             let events = self.app.handle.events();
             for piece in subscription.form.pieces(events, (number, event), names) {
-                feed(socket, message::event(subscription, piece, &at, self.id)).await?;
+                socket.feed(message::event(subscription, piece, &at, self.id)).await?;
                 pushed += 1;
             }
         }
         // The channel of a job ends with the job.
         let ended = self.ends(event).and_then(|seq| self.subscriptions.remove_job(seq));
         if let Some(subscription) = ended {
-            feed(socket, message::unsubscribed(&subscription)).await?;
+            socket.feed(message::unsubscribed(&subscription)).await?;
         }
         Ok(pushed)
     }
@@ -380,7 +350,12 @@ impl Session {
     }
 
     /// Goes on behind events that have left the ring, and says so on every channel.
-    async fn skip_to(&mut self, socket: &mut Socket, first: u64, live: bool) -> Result<(), End> {
+    async fn skip_to(
+        &mut self,
+        socket: &mut Connection,
+        first: u64,
+        live: bool,
+    ) -> Result<(), End> {
         let events = self.app.handle.events();
         let now = self.app.handle.clock().now().wall;
         let oldest = events.look(first).chunk;
@@ -401,7 +376,7 @@ impl Session {
             }
             let oldest = events.id_of(begin, self.seen);
             let dropped = notice::dropped(&gap, missed, oldest, now);
-            feed(socket, message::warning(&dropped.data)).await?;
+            socket.feed(message::warning(&dropped.data)).await?;
             self.notify(socket, subscription, dropped).await?;
         }
         (self.from, self.seen) = (first, end);
@@ -410,27 +385,27 @@ impl Session {
 
     async fn notify(
         &self,
-        socket: &mut Socket,
+        socket: &mut Connection,
         subscription: &Subscription,
         notice: Notice,
     ) -> Result<(), End> {
         let at = notice.at.to_string();
         let piece = subscription.form.notice(notice);
-        feed(socket, message::event(subscription, piece, &at, self.id)).await
+        socket.feed(message::event(subscription, piece, &at, self.id)).await
     }
 
-    async fn ping(&mut self, socket: &mut Socket) -> Result<(), End> {
+    async fn ping(&mut self, socket: &mut Connection) -> Result<(), End> {
         if self.unanswered {
             return Err(End::Close(CloseCode::Policy, "no answer to a ping"));
         }
-        feed(socket, Message::Ping(Bytes::new())).await?;
-        flush(socket).await?;
+        socket.feed(Message::Ping(Bytes::new())).await?;
+        socket.flush().await?;
         (self.unanswered, self.next_ping) = (true, Instant::now() + ping_interval(&self.app));
         Ok(())
     }
 
     /// Pushes what is left and tells of the shutdown.
-    async fn say_goodbye(&mut self, socket: &mut Socket) -> Result<(), End> {
+    async fn say_goodbye(&mut self, socket: &mut Connection) -> Result<(), End> {
         while self.subscriptions.len() > 0 && self.app.handle.events().place().next > self.from {
             self.look(socket).await?;
         }
@@ -438,7 +413,7 @@ impl Session {
         let id = self.app.handle.events().id_of(self.from - 1, self.seen);
         let shutdown = notice::shutdown(id, now, FAREWELL.as_millis() as u64);
         let piece = Form::Flat(TypeFilter::default()).notice(shutdown);
-        feed(socket, message::system_event(piece, &now.to_string(), self.id)).await?;
+        socket.feed(message::system_event(piece, &now.to_string(), self.id)).await?;
         Err(End::Close(CloseCode::Away, "the server is shutting down"))
     }
 }
@@ -446,27 +421,4 @@ impl Session {
 /// A ping must be answered before the next is due.
 fn ping_interval(app: &App) -> Duration {
     app.settings.events.heartbeat.min(PONG_TIMEOUT)
-}
-
-/// Adds a message to what is written. Waits for the client if much is to be written already.
-async fn feed(socket: &mut Socket, message: Message) -> Result<(), End> {
-    in_time(socket.feed(message)).await
-}
-
-async fn flush(socket: &mut Socket) -> Result<(), End> {
-    in_time(socket.flush()).await
-}
-
-async fn in_time(write: impl Future<Output = Result<(), Error>>) -> Result<(), End> {
-    timeout(PATIENCE, write).await.map_err(|_| End::Gone)?.map_err(|error| end_of(&error))
-}
-
-fn end_of(error: &Error) -> End {
-    match error {
-        Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => End::Gone,
-        Error::Protocol(_) => End::Close(CloseCode::Protocol, "a frame is malformed"),
-        Error::Capacity(_) => End::Close(CloseCode::Size, "a message is longer than 16 KiB"),
-        Error::Utf8(_) => End::Close(CloseCode::Invalid, "a text is not UTF-8"),
-        _ => End::Gone,
-    }
 }
