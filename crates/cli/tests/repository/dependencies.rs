@@ -106,15 +106,30 @@ fn everything_comes_from_an_allowed_registry() {
     }
 }
 
-/// What the code itself needs is checked by the lint `incompatible_msrv`, which knows `rust-version`.
+/// Without it, the lint `incompatible_msrv` does not know which library functions are too new. scripts/test also tries
+/// the oldest compiler itself, which knows the language, too.
+#[test]
+fn every_crate_names_the_oldest_compiler() {
+    for package in metadata().packages.into_iter().filter(|package| package.source.is_none()) {
+        assert_eq!(package.rust_version.as_deref(), Some(&*oldest_compiler()), "{}", package.name);
+    }
+    let named = format!("toolchain, {} or later", oldest_compiler());
+    assert!(read("CONTRIBUTING.md").contains(&named), "CONTRIBUTING.md names another compiler");
+}
+
+fn oldest_compiler() -> String {
+    let manifest: toml::Table = read("Cargo.toml").parse().expect("the manifest is TOML");
+    let stated = manifest["workspace"]["package"]["rust-version"].as_str();
+    stated.expect("the workspace names the oldest compiler").to_owned()
+}
+
 #[test]
 fn no_dependency_needs_a_newer_compiler_than_the_workspace_says() {
-    let manifest: toml::Table = read("Cargo.toml").parse().expect("the manifest is TOML");
-    let stated = manifest["workspace"]["package"]["rust-version"].as_str().unwrap_or_default();
+    let stated = oldest_compiler();
     for package in dependencies() {
         let needed = package.rust_version.unwrap_or_default();
         assert!(
-            number(&needed) <= number(stated),
+            number(&needed) <= number(&stated),
             "{} {} needs Rust {needed}, but rust-version is {stated}",
             package.name,
             package.version,
@@ -132,8 +147,15 @@ fn deny() -> Deny {
     toml::from_str(&read("deny.toml")).expect("deny.toml has the parts that are checked here")
 }
 
-/// Whatever is compiled for this platform, with all features.
+/// Whatever is compiled for this platform, with all features, and is not of this workspace.
 fn dependencies() -> Vec<Package> {
+    let mut packages = metadata().packages;
+    packages.retain(|package| package.source.is_some());
+    assert!(packages.len() > 50, "only {} dependencies", packages.len());
+    packages
+}
+
+fn metadata() -> Metadata {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(root()).args([
         "metadata",
@@ -145,11 +167,7 @@ fn dependencies() -> Vec<Package> {
     let output = cargo.output().expect("cargo runs");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "cargo metadata failed: {errors}");
-    let metadata: Metadata = serde_json::from_slice(&output.stdout).expect("the metadata is JSON");
-    let dependencies: Vec<Package> =
-        metadata.packages.into_iter().filter(|package| package.source.is_some()).collect();
-    assert!(dependencies.len() > 50, "only {} dependencies", dependencies.len());
-    dependencies
+    serde_json::from_slice(&output.stdout).expect("the metadata is JSON")
 }
 
 fn host() -> String {
