@@ -1,12 +1,12 @@
 //! What must hold of every envelope that is accepted.
-//!
-//! This file is also part of the test `operations` of the crate `rota`, which runs on stable.
 
 use std::collections::BTreeSet;
 
 use rota_model::envelope::{self, NewJob, Rules, Tenancy};
 use rota_model::{JobId, Millis, json};
 use serde_json::Value;
+
+use crate::json_values;
 
 const DEPTH: usize = 100;
 const NOW: Millis = Millis(1_770_000_000_000);
@@ -36,6 +36,7 @@ const SYSTEM: [&str; 19] = [
 
 /// Takes any bytes; panics when something is accepted that must not be. True when it was accepted.
 pub fn check(bytes: &[u8]) -> bool {
+    json_values::check(bytes);
     let Ok(text) = json::check(bytes, DEPTH) else { return false };
     let Ok(job) = parse(text) else { return false };
     let mut whole = Vec::new();
@@ -43,7 +44,7 @@ pub fn check(bytes: &[u8]) -> bool {
     whole.extend_from_slice(&job.body);
     whole.push(b'}');
     let whole = String::from_utf8(whole).expect("the fragment is UTF-8");
-    let members = json::members(&whole, "the fragment").expect("an object without repeated keys");
+    let members = json::members(&whole, "the fragment").expect("an object");
     let mut keys = BTreeSet::new();
     for (key, value) in &members {
         assert!(keys.insert(key.to_string()), "{key} twice in {whole}");
@@ -65,7 +66,8 @@ pub fn check(bytes: &[u8]) -> bool {
 
 /// What was accepted is accepted again, and means the same.
 fn check_again(whole: &str, job: &NewJob) {
-    let text = json::check(whole.as_bytes(), DEPTH).expect("no deeper than before");
+    let text =
+        json::check(whole.as_bytes(), DEPTH).expect("no deeper than before, and no key twice");
     let again = parse(text).unwrap_or_else(|error| panic!("{error}: {whole}"));
     assert_eq!(again.class, job.class, "{whole}");
     assert_eq!((again.id, again.pending), (job.id, job.pending), "{whole}");

@@ -2,6 +2,7 @@
 
 pub mod corpus;
 pub mod envelope;
+pub mod json_values;
 pub mod mutate;
 pub mod request;
 pub mod requests;

@@ -3,7 +3,7 @@
 use fastrand::Rng;
 
 /// Fragments that mean something to the parsers.
-const WORDS: [&str; 26] = [
+const WORDS: [&str; 29] = [
     "{",
     "}",
     "[",
@@ -21,6 +21,8 @@ const WORDS: [&str; 26] = [
     "\\u0000",
     "\\ud800",
     "1e999",
+    "\"\\udc00\\ud800\"",
+    "{\"a\":1,\"\\u0061\":2}",
     "-",
     "\u{feff}",
     "\"state\":\"completed\"",
@@ -30,11 +32,25 @@ const WORDS: [&str; 26] = [
     "\"queue\":\"z\"",
     "\"args\":[1]",
     "\"st\\u0061te\":1",
+    "\"retry\":{\"max_attemps\":5}",
 ];
 /// The first of `WORDS` that is a whole member of an object.
-const FIRST_MEMBER: usize = 19;
-const VALUES: [&str; 10] =
-    ["null", "0", "-1", "1e9", "\"\"", "[]", "{}", "true", "\"high\"", "\"+PT1S\""];
+const FIRST_MEMBER: usize = 21;
+const VALUES: [&str; 13] = [
+    "null",
+    "0",
+    "-1",
+    "1e9",
+    "1e999",
+    "\"\\ud800\"",
+    "{\"a\":{},\"a\":{}}",
+    "\"\"",
+    "[]",
+    "{}",
+    "true",
+    "\"high\"",
+    "\"+PT1S\"",
+];
 
 /// The seed in `ROTA_SEED`, or 1: without it, every run is the same.
 #[must_use]

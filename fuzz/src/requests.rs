@@ -133,6 +133,8 @@ fn check_error(error: &Value, shown: &str) {
         assert!(text.is_some_and(|text| !text.is_empty()), "no error.{name}: {shown}");
     }
     assert!(error["retryable"].is_boolean(), "no error.retryable: {shown}");
+    let details = error["details"].as_object();
+    assert!(details.is_some_and(|details| !details.is_empty()), "no error.details: {shown}");
 }
 
 fn thread_options(archive: &Path) -> Options {

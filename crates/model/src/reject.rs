@@ -46,6 +46,12 @@ impl Rejection {
         Self::new(RejectionKind::Malformed, message)
     }
 
+    /// JSON that many parsers reject, at a path such as `args[0].to`.
+    #[must_use]
+    pub fn malformed_at(path: String, problem: impl AsRef<str>) -> Self {
+        Self::about(RejectionKind::Malformed, path.into(), problem.as_ref())
+    }
+
     /// A field with the wrong type or form.
     #[must_use]
     pub fn field(field: impl Into<Cow<'static, str>>, problem: impl AsRef<str>) -> Self {

@@ -50,6 +50,23 @@ fn an_operator_does_not_speak_for_one_tenant_of_what_all_share() {
 }
 
 #[test]
+fn a_tenants_part_of_a_key_that_all_count_together_would_hold_no_job() {
+    let server = shared();
+    let (acme, queue, key) = (fresh("acme"), fresh_queue(), fresh("api"));
+    let limit = json!({"rate_limit": {"key": key, "concurrency": 5}});
+    server.enqueue(of_with(&acme, &queue, limit));
+    for body in [json!({"concurrency": 0}), json!({"paused_until": from_now(60_000)})] {
+        let of_tenant = caller(&server, &acme).put(&path(&key), body.clone());
+        let of_operator = server.put(&format!("{}?tenant={acme}", path(&key)), body);
+        for answer in [of_tenant, of_operator] {
+            let error = answer.expect(422)["error"].clone();
+            assert_eq!(error["details"]["field"], "tenant", "{error}");
+        }
+    }
+    assert_eq!(server.fetch(&queue, 9).len(), 1);
+}
+
+#[test]
 fn a_key_that_is_counted_for_each_tenant_is_changed_for_one() {
     let server = shared();
     let (acme, queue, key) = (fresh("acme"), fresh_queue(), fresh("api"));

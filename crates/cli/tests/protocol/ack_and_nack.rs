@@ -13,7 +13,11 @@ fn started(server: &Server) -> String {
 }
 
 fn settle(server: &Server, what: &str, id: &str, more: Value) -> Reply {
-    let body = merged(json!({"job_id": id, "error": boom()}), more);
+    let body = match what {
+        "nack" => json!({"job_id": id, "error": boom()}),
+        _ => json!({"job_id": id}),
+    };
+    let body = merged(body, more);
     server.post(&format!("/ojs/v1/workers/{what}"), body)
 }
 

@@ -35,7 +35,7 @@ fn every_action_needs_to_be_confirmed() {
     }
     bulk(&server, "explode", json!({"confirm": true})).expect_error(404, "not_found");
     let unknown = json!({"confirm": true, "filter": {"colour": "red"}});
-    bulk(&server, "cancel", unknown).expect_error(400, "invalid_request");
+    bulk(&server, "cancel", unknown).expect_error(422, "invalid_request");
     assert_eq!(server.job(&id)["state"], "discarded");
 }
 

@@ -133,10 +133,12 @@ fn the_time_of_the_next_retry_cannot_be_forged() {
 }
 
 #[test]
-fn times_are_echoed_exactly_as_they_were_given() {
+fn times_in_utc_are_echoed_exactly_as_they_were_given() {
     let server = Server::start();
-    for time in
-        ["2099-02-12T10:30:00Z", "2099-02-12T10:30:00.5+02:00", "2099-02-12t10:30:00.123456z"]
+    let shown = "2099-02-12T08:30:00.500Z";
+    let job = send(&server, json!({"scheduled_at": "2099-02-12T10:30:00.5+02:00"}));
+    assert_eq!(job["scheduled_at"], shown, "other offsets are converted");
+    for time in ["2099-02-12T10:30:00Z", "2099-02-12T10:30:00+00:00", "2099-02-12t10:30:00.123456z"]
     {
         let job = send(&server, json!({"scheduled_at": time, "expires_at": time}));
         assert_eq!((&job["scheduled_at"], &job["expires_at"]), (&json!(time), &json!(time)));

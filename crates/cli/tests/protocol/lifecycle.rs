@@ -103,8 +103,8 @@ fn what_does_not_exist_is_not_found() {
             server.post(&at(path), json!({})).expect_error(404, "not_found");
         }
     }
-    for what in ["ack", "nack"] {
-        let body = json!({"job_id": NOBODY, "error": {"message": "x"}});
+    let nack = json!({"job_id": NOBODY, "error": {"message": "x"}});
+    for (what, body) in [("ack", json!({"job_id": NOBODY})), ("nack", nack)] {
         server.post(&format!("/ojs/v1/workers/{what}"), body).expect_error(404, "not_found");
     }
     server.get("/ojs/v1/queues/none").expect_error(404, "not_found");

@@ -22,6 +22,7 @@ mod admin_workers;
 mod answer_forms;
 mod batch;
 mod channels;
+mod closed_objects;
 mod cors;
 mod counts;
 mod cron_control;

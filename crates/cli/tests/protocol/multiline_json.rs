@@ -8,7 +8,7 @@ const JOB: &str = r#"{
 	"queue": "q",
 	"args": [
 		1.50,
-		1e400,
+		1e300,
 		{ "z": "two  spaces\nand \"a line\"", "a": [ ] }
 	],
 	"meta": {
@@ -22,7 +22,7 @@ const JOB: &str = r#"{
 	}
 }"#;
 
-const ARGS: &str = r#""args":[1.50,1e400,{"z":"two  spaces\nand \"a line\"","a":[]}]"#;
+const ARGS: &str = r#""args":[1.50,1e300,{"z":"two  spaces\nand \"a line\"","a":[]}]"#;
 
 fn post(server: &Server, path: &str, body: &str) -> String {
     let reply = server.send("POST", path, &[JSON], Some(body.as_bytes()));

@@ -16,5 +16,5 @@ mod zone;
 pub use error::CronError;
 pub use expression::Expression;
 pub use field::Field;
-pub use schedule::{MAX_DST_SKIPS, Occurrence, Schedule};
+pub use schedule::{Occurrence, Schedule};
 pub use zone::Zone;

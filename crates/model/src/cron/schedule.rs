@@ -10,10 +10,6 @@ use super::expression::{Expression, Rule};
 use super::zone::Zone;
 use crate::time::Millis;
 
-/// Maximum number of times that `Schedule::skipped_by_dst` returns. It is enough for a schedule of
-/// every minute and the usual gap of an hour; one of every second would have thousands.
-pub const MAX_DST_SKIPS: usize = 100;
-
 /// Maximum number of clock changes examined in one call: two per year for half a century.
 const MAX_TRANSITIONS: usize = 100;
 
@@ -58,11 +54,11 @@ impl Schedule {
         (at <= Millis::MAX).then_some(Occurrence { at })
     }
 
-    /// The first `MAX_DST_SKIPS` matches after `from`, up to and including `to`, whose local time does
-    /// not exist. Each is returned as the time it would be if the clocks had not changed: for a change
-    /// at 02:00, the match 02:30 is half an hour after the change.
+    /// The matches after `from`, up to and including `to`, whose local time does not exist; only the
+    /// first of each gap, which may have thousands. Each is returned as the time it would be if the
+    /// clocks had not changed: for a change at 02:00, the match 02:30 is half an hour after the change.
     pub fn skipped_by_dst(&self, from: Millis, to: Millis) -> Vec<Millis> {
-        self.skips(from, to).take(MAX_DST_SKIPS).collect()
+        self.skips(from, to).collect()
     }
 
     /// The first skipped match after `from`, up to and including `to`.
@@ -83,7 +79,7 @@ impl Schedule {
                 .map(|transition| transition.timestamp())
                 .take_while(move |change| change.as_millisecond() <= to.0)
                 .take(MAX_TRANSITIONS)
-                .flat_map(move |change| matches_in_gap(calendar, rules, change))
+                .filter_map(move |change| matches_in_gap(calendar, rules, change).next())
                 .filter(move |&time| time > from && time <= to)
         })
     }

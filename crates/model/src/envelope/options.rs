@@ -26,7 +26,8 @@ pub(super) struct Options<'a> {
     pub limit: Option<RateLimit>,
 }
 
-/// A point in time and the text to show for it, which is the client's unless that was relative.
+/// A point in time and the text to show for it: the client's, or else a time in UTC, if the client's is
+/// relative or has another offset.
 pub(super) struct Time<'a> {
     pub at: Millis,
     pub text: Cow<'a, str>,
@@ -43,9 +44,7 @@ impl<'a> Options<'a> {
             limit: rate_limit(fields, &queue, rules)?,
             queue,
             priority: fields.option("priority").map_or(Ok(0), priority)?,
-            retry: fields
-                .option("retry")
-                .map_or_else(|| Ok(RetryPolicy::default()), retry::parse_retry)?,
+            retry: retry_policy(fields)?,
             timeout_ms: timeout(fields)?,
             visibility_ms: visibility(fields, rules)?,
             start_at: start_at(fields, rules, now)?,
@@ -77,6 +76,23 @@ fn reject_unsupported(fields: &Fields<'_>) -> Result<(), Rejection> {
             "asks for unique jobs, which this server does not serve yet",
         )),
     }
+}
+
+/// The member `retry`, and `options.max_attempts`, which some clients send instead.
+fn retry_policy(fields: &Fields<'_>) -> Result<RetryPolicy, Rejection> {
+    let retry = fields.option("retry");
+    let mut policy = retry.map_or_else(|| Ok(RetryPolicy::default()), retry::parse_retry)?;
+    let alone = fields.unknown_options.iter().find(|(name, _)| name == "max_attempts");
+    if let Some((_, raw)) = alone.filter(|(_, raw)| raw.get() != "null") {
+        let max_attempts = retry::attempts(raw, "options.max_attempts")?;
+        let in_policy = retry.is_some_and(|retry| retry.get().contains("max_attempts"));
+        if in_policy && policy.max_attempts != max_attempts {
+            let text = "and 'retry.max_attempts' say different things";
+            return Err(Rejection::field("options.max_attempts", text));
+        }
+        policy.max_attempts = max_attempts;
+    }
+    Ok(policy)
 }
 
 fn rate_limit(
@@ -190,7 +206,8 @@ fn time<'a>(
         Err(_) => Cow::Owned(string(raw, name)?),
     };
     let when = parse_when(&text, now).map_err(|e| Rejection::field(name, e.to_string()))?;
-    let text = if when.relative { Cow::Owned(when.at.to_string()) } else { text };
+    let is_utc = text.ends_with(['Z', 'z']) || text.ends_with("+00:00");
+    let text = if when.relative || !is_utc { Cow::Owned(when.at.to_string()) } else { text };
     Ok(Some(Time { at: when.at, text }))
 }
 

@@ -11,53 +11,83 @@ const MAX_ATTEMPTS: i64 = 1_000_000;
 const MAX_INTERVAL_MS: u64 = 3_660 * 86_400_000;
 const MAX_PATTERNS: usize = 100;
 
+/// The members of a retry policy. Some have several names, because the OJS documents differ.
+const MEMBERS: [&str; 15] = [
+    "max_attempts",
+    "initial_interval",
+    "initial_interval_ms",
+    "initial_delay_ms",
+    "base_delay_ms",
+    "max_interval",
+    "max_interval_ms",
+    "max_delay_ms",
+    "backoff_coefficient",
+    "backoff_strategy",
+    "strategy",
+    "backoff",
+    "jitter",
+    "non_retryable_errors",
+    "on_exhaustion",
+];
+
 /// Parses a retry policy. Absent members have their defaults.
 pub fn parse_retry(raw: &RawValue) -> Result<RetryPolicy, Rejection> {
     if !raw.get().starts_with('{') {
         return Err(problem("", format!("must be an object, not {}", json::type_name(raw))));
     }
     let mut policy = RetryPolicy::default();
-    let mut max_given = false;
+    let (mut initial, mut max, mut backoff) = (None, None, None);
     for (key, value) in json::members(raw.get(), "'retry'")? {
-        if value.get() == "null" {
+        if value.get() == "null" && MEMBERS.contains(&&*key) {
             continue;
         }
         match &*key {
-            "max_attempts" => policy.max_attempts = attempts(value)?,
-            "initial_interval" => policy.initial_ms = interval(value, "initial_interval")?,
-            "initial_interval_ms" => policy.initial_ms = whole_ms(value, "initial_interval_ms")?,
-            "max_interval" => (policy.max_ms, max_given) = (interval(value, "max_interval")?, true),
-            "max_interval_ms" => {
-                (policy.max_ms, max_given) = (whole_ms(value, "max_interval_ms")?, true);
+            "max_attempts" => policy.max_attempts = attempts(value, "retry.max_attempts")?,
+            "initial_interval" => set(&mut initial, &key, interval(value, &key)?)?,
+            "initial_interval_ms" | "initial_delay_ms" | "base_delay_ms" => {
+                set(&mut initial, &key, whole_ms(value, &key)?)?;
             }
+            "max_interval" => set(&mut max, &key, interval(value, &key)?)?,
+            "max_interval_ms" | "max_delay_ms" => set(&mut max, &key, whole_ms(value, &key)?)?,
             "backoff_coefficient" => policy.coefficient = coefficient(value)?,
-            "backoff_strategy" => policy.strategy = strategy(value)?,
+            "backoff_strategy" | "strategy" | "backoff" => {
+                set(&mut backoff, &key, strategy(value, &key)?)?;
+            }
             "jitter" => {
                 policy.jitter = serde_json::from_str(value.get())
                     .map_err(|_| problem("jitter", "must be true or false"))?;
             }
             "non_retryable_errors" => policy.non_retryable = patterns(value)?,
             "on_exhaustion" => policy.on_exhaustion = exhaustion(value)?,
-            _ => {}
+            _ => return Err(json::unknown_member(&key, &MEMBERS, "retry", "a retry policy")),
         }
     }
+    policy.strategy = backoff.unwrap_or(policy.strategy);
+    policy.initial_ms = initial.unwrap_or(policy.initial_ms);
     if policy.initial_ms == 0 {
         return Err(problem("initial_interval", "must be more than 0"));
     }
-    if !max_given {
-        policy.max_ms = policy.max_ms.max(policy.initial_ms);
-    }
+    policy.max_ms = max.unwrap_or(policy.max_ms.max(policy.initial_ms));
     if policy.max_ms < policy.initial_ms {
         return Err(problem("max_interval", "must not be shorter than 'initial_interval'"));
     }
     Ok(policy)
 }
 
-fn attempts(raw: &RawValue) -> Result<u32, Rejection> {
+/// Sets a member that has several names, to one value.
+fn set<T: PartialEq>(slot: &mut Option<T>, name: &str, value: T) -> Result<(), Rejection> {
+    if slot.as_ref().is_some_and(|other| *other != value) {
+        return Err(problem(name, "differs from another member that means the same"));
+    }
+    *slot = Some(value);
+    Ok(())
+}
+
+pub(super) fn attempts(raw: &RawValue, field: &str) -> Result<u32, Rejection> {
     match serde_json::from_str::<i64>(raw.get()) {
         Ok(n @ 0..=MAX_ATTEMPTS) => Ok(n as u32),
-        _ => Err(problem(
-            "max_attempts",
+        _ => Err(Rejection::value(
+            field.to_owned(),
             format!("must be a whole number from 0 to {MAX_ATTEMPTS}, not {}", raw.get()),
         )),
     }
@@ -93,14 +123,14 @@ fn coefficient(raw: &RawValue) -> Result<Coefficient, Rejection> {
     }
 }
 
-fn strategy(raw: &RawValue) -> Result<Strategy, Rejection> {
+fn strategy(raw: &RawValue, field: &str) -> Result<Strategy, Rejection> {
     match raw.get() {
-        "\"none\"" | "\"constant\"" => Ok(Strategy::Constant),
+        "\"none\"" | "\"constant\"" | "\"fixed\"" => Ok(Strategy::Constant),
         "\"linear\"" => Ok(Strategy::Linear),
         "\"exponential\"" => Ok(Strategy::Exponential),
         "\"polynomial\"" => Ok(Strategy::Polynomial),
         _ => Err(problem(
-            "backoff_strategy",
+            field,
             "must be \"none\", \"constant\", \"linear\", \"exponential\" or \"polynomial\"",
         )),
     }

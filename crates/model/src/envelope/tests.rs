@@ -73,20 +73,53 @@ fn system_members_are_dropped_and_unknown_ones_kept() {
 }
 
 #[test]
-fn argument_bytes_come_back_untouched() {
-    let job = read(r#"{"type":"a","args":[ 1.50, 1e400, "\u00e9" ]}"#).unwrap();
-    let body = std::str::from_utf8(&job.body).unwrap();
-    assert!(body.contains(r#""args":[ 1.50, 1e400, "\u00e9" ]"#), "{body}");
+fn retry_policies_are_closed_and_take_every_documented_name() {
+    let retry = |retry: serde_json::Value| {
+        read(&json!({"type": "a", "args": [], "retry": retry}).to_string())
+    };
+    let error = retry(json!({"max_attemps": 5})).unwrap_err();
+    assert_eq!(error.field.as_deref(), Some("retry.max_attemps"));
+    assert!(error.hint.unwrap().contains("'max_attempts'"));
+    assert!(retry(json!({"max_attemps": null})).is_err());
+    let job = retry(json!({"backoff": "constant", "base_delay_ms": 1000, "max_delay_ms": 5000}));
+    let policy = job.unwrap().class.policy.retry.clone();
+    assert_eq!((policy.initial_ms, policy.max_ms), (1000, 5000));
+    let same = json!({"strategy": "linear", "backoff_strategy": "linear"});
+    assert!(retry(same).is_ok());
+    let different = json!({"initial_interval": "PT2S", "initial_delay_ms": 1000});
+    let field = retry(different).unwrap_err().field;
+    assert!(field.as_deref().is_some_and(|field| field.starts_with("retry.initial_")));
 }
 
 #[test]
-fn times_are_echoed_as_given_and_relative_ones_resolved() {
+fn max_attempts_among_the_options_is_served() {
+    let (job, _) = accepted(&json!({"type": "a", "args": [], "options": {"max_attempts": 7}}));
+    assert_eq!(job.class.policy.retry.max_attempts, 7);
+    let both = json!({"type": "a", "args": [],
+        "options": {"max_attempts": 7, "retry": {"max_attempts": 8}}});
+    let error = read(&both.to_string()).unwrap_err();
+    assert_eq!(error.field.as_deref(), Some("options.max_attempts"));
+}
+
+#[test]
+fn argument_bytes_come_back_untouched() {
+    let job = read(r#"{"type":"a","args":[ 1.50, 1e300, "\u00e9" ]}"#).unwrap();
+    let body = std::str::from_utf8(&job.body).unwrap();
+    assert!(body.contains(r#""args":[ 1.50, 1e300, "\u00e9" ]"#), "{body}");
+}
+
+#[test]
+fn times_in_utc_are_echoed_as_given_and_others_converted() {
     let (job, shown) = accepted(&json!({"type": "a", "args": [], "options": {
         "delay_until": "2027-01-01T02:00:00+02:00", "expires_at": "+PT2S"}}));
-    assert_eq!(shown["scheduled_at"], "2027-01-01T02:00:00+02:00");
+    assert_eq!(shown["scheduled_at"], "2027-01-01T00:00:00.000Z");
     assert_eq!(job.start_at.unwrap().to_string(), "2027-01-01T00:00:00.000Z");
     assert_eq!(job.expires, Some(Millis(NOW.0 + 2_000)));
     assert_eq!(shown["expires_at"], Millis(NOW.0 + 2_000).to_string());
+    for utc in ["2027-01-01T00:00:00Z", "2027-01-01T00:00:00.123456+00:00"] {
+        let (_, shown) = accepted(&json!({"type": "a", "args": [], "scheduled_at": utc}));
+        assert_eq!(shown["scheduled_at"], utc);
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{LimitNumbers, OnLimit, Rate, RateLimit, Scope};
-use crate::{LimitKey, QueueName, Rejection, duration};
+use crate::{LimitKey, QueueName, Rejection, duration, json};
 
 const MAX_PERIOD_MS: u64 = 366 * 24 * 3_600_000;
 const UNITS: [(&str, u64); 4] =
@@ -21,11 +21,7 @@ pub fn parse_rate_limit(
         return Err(Rejection::field("rate_limit", "must be an object")
             .hint("Send {\"key\": \"stripe-api\", \"concurrency\": 5}."));
     };
-    if let Some(unknown) = members.keys().find(|key| !KNOWN.contains(&key.as_str())) {
-        let field = format!("rate_limit.{unknown}");
-        return Err(Rejection::value(field, "is not a part of a rate limit")
-            .hint("Known are key, concurrency, rate, throttle, on_limit and scope."));
-    }
+    json::check_members(names(members), &KNOWN, "rate_limit", "a rate limit")?;
     let key = match present(members, "key") {
         None => LimitKey::of_queue(queue),
         Some(Value::String(text)) => {
@@ -93,6 +89,7 @@ pub fn parse_rate(value: &Value, field: &str) -> Result<Rate, Rejection> {
         return Err(Rejection::field(field.to_owned(), "must be an object")
             .hint("Send {\"limit\": 100, \"period\": \"PT1M\"}."));
     };
+    json::check_members(names(members), &["limit", "period"], field, "a rate")?;
     let required = |name: &str| {
         let missing = || Rejection::value(format!("{field}.{name}"), "is required");
         present(members, name).ok_or_else(missing)
@@ -134,6 +131,10 @@ fn word<T: Copy>(
             format!("must be one of {}", words.join(", ")),
         )
     })
+}
+
+fn names(members: &Map<String, Value>) -> impl Iterator<Item = &str> {
+    members.keys().map(String::as_str)
 }
 
 /// A member's value; null counts as absent.
@@ -197,6 +198,7 @@ mod tests {
             ),
             (json!({"key": "k", "on_limit": "retry"}), "rate_limit.on_limit"),
             (json!({"key": "k", "burst": 1}), "rate_limit.burst"),
+            (json!({"rate": {"limit": 1, "period": "PT1S", "per": 1}}), "rate_limit.rate.per"),
             (json!("k"), "rate_limit"),
         ] {
             assert_eq!(read(bad).unwrap_err().field.as_deref(), Some(field));

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{PoolConfig, QueueStrategy, Starvation};
 use crate::tenant::weight;
-use crate::{FairnessScope, QueueName, Rejection, Weight, duration};
+use crate::{FairnessScope, QueueName, Rejection, Weight, duration, json};
 
 const MAX_QUEUES: usize = 1_000;
 
@@ -25,11 +25,8 @@ impl PoolConfig {
     /// Parses the members of a pool. `queues` may be a list of names, or a map from names to
     /// `{"weight": ...}`.
     pub fn parse(members: &Map<String, Value>) -> Result<Self, Rejection> {
-        let is_known = |key: &str| key == "name" || Self::FIELDS.contains(&key);
-        if let Some(unknown) = members.keys().find(|key| !is_known(key)) {
-            return Err(Rejection::value(unknown.clone(), "is not a field of a pool")
-                .hint("Known are queues, concurrency, strategy, weights, isolated, starvation_prevention and fairness_scope."));
-        }
+        let names = members.keys().map(String::as_str).filter(|name| *name != "name");
+        json::check_members(names, Self::FIELDS, "", "a pool")?;
         let (queues, in_map) = queues(members.get("queues"))?;
         let given = |name| members.get(name).filter(|value| !value.is_null());
         let separate = given("weights").map_or(Ok(BTreeMap::new()), parse_weights)?;
@@ -88,8 +85,9 @@ impl Starvation {
                 "rotation_interval" => rule.rotation_ms = interval(value)?,
                 "min_dispatch_ratio" => rule.min_ratio = Some(ratio(value)?),
                 _ => {
-                    let field = format!("starvation_prevention.{name}");
-                    return Err(Rejection::value(field, "is not known"));
+                    let known = ["enabled", "rotation_interval", "min_dispatch_ratio"];
+                    let (within, what) = ("starvation_prevention", "the starvation prevention");
+                    return Err(json::unknown_member(name, &known, within, what));
                 }
             }
         }
@@ -233,10 +231,8 @@ fn weight_in(about: &Value, queue: &QueueName) -> Result<Option<Weight>, Rejecti
             return Err(Rejection::value(field, "must be an object such as {\"weight\": 70}"));
         }
     };
-    if let Some(unknown) = members.keys().find(|name| *name != "weight") {
-        let field = format!("queues.{queue}.{unknown}");
-        return Err(Rejection::value(field, "is not known: a queue of a pool has a weight"));
-    }
+    let names = members.keys().map(String::as_str);
+    json::check_members(names, &["weight"], &format!("queues.{queue}"), "a queue of a pool")?;
     let given = members.get("weight").filter(|value| !value.is_null());
     given.map(|value| weight(value, &format!("queues.{queue}.weight"))).transpose()
 }

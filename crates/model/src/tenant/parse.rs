@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{Quota, TenantConfig, Weight};
-use crate::Rejection;
-use crate::limit::{Rate, parse_rate};
+use crate::limit::parse_rate;
+use crate::{Rejection, json};
 
 const MAX_BOOST: i64 = 1_000;
 /// The largest counter that can be stored.
@@ -67,7 +67,7 @@ impl TenantConfig {
                 self.max_scheduled = optional(value, |v| whole(v, name, MAX_JOBS))?;
             }
             "max_enqueue_rate" => {
-                self.max_enqueue_rate = optional(value, |v| rate(v, name))?;
+                self.max_enqueue_rate = optional(value, |v| parse_rate(v, name))?;
             }
             "fairness_weight" | "weight" => self.weight = optional(value, |v| weight(v, name))?,
             "priority_boost" => {
@@ -78,12 +78,7 @@ impl TenantConfig {
                 self.max_priority = optional(value, |v| within(v, name, 100))?.map(|n| n as i16);
             }
             "quota" => self.quota = optional(value, quota)?,
-            _ => {
-                return Err(Rejection::value(name.to_owned(), "is not a field of a tenant").hint(
-                    "Known are limits (max_concurrency, max_enqueue_rate, max_queue_depth, max_scheduled), \
-                     fairness_weight, priority_boost, max_priority, quota and reason.",
-                ));
-            }
+            _ => return Err(json::unknown_member(name, Self::FIELDS, "", "a tenant")),
         }
         Ok(())
     }
@@ -101,15 +96,6 @@ fn whole(value: &Value, field: &str, most: u64) -> Result<u64, Rejection> {
         let problem = format!("must be a whole number from 0 to {most}, not {value}");
         Rejection::value(field.to_owned(), problem)
     })
-}
-
-fn rate(value: &Value, field: &str) -> Result<Rate, Rejection> {
-    let mut names = value.as_object().into_iter().flat_map(Map::keys);
-    if let Some(unknown) = names.find(|name| !["limit", "period"].contains(&name.as_str())) {
-        return Err(Rejection::value(format!("{field}.{unknown}"), "is not a part of a rate")
-            .hint("Send {\"limit\": 100, \"period\": \"PT1M\"}."));
-    }
-    parse_rate(value, field)
 }
 
 /// The canonical name of a field; some fields have two.

@@ -7,12 +7,13 @@ use std::task::Poll;
 
 use axum::body::HttpBody;
 use axum::extract::{FromRequest, Request};
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use rota_model::json::{self, Members};
 use rota_model::{Rejection, json as model_json};
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -49,19 +50,45 @@ impl Json {
         self.parse()
     }
 
+    /// Parses the body as an object with members in `known` only. `what` names it, such as "a fetch".
+    pub fn members_of(&self, known: &[&str], what: &str) -> Result<Members<'_>, Rejection> {
+        let members = self.members()?;
+        json::check_members(members.iter().map(|(name, _)| &**name), known, "", what)?;
+        Ok(members)
+    }
+
     pub fn parse<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, ApiError> {
         // serde would also read a struct from an array of its fields.
         if self.text().trim_start().starts_with('[') {
             self.members()?;
         }
-        serde_json::from_str(self.text()).map_err(|error| {
-            if error.is_data() {
-                ApiError::invalid_request(format!("The body does not fit: {}.", describe(&error)))
-            } else {
-                Rejection::malformed(format!("the body is not valid JSON: {error}")).into()
-            }
-        })
+        parse(self.text())
     }
+}
+
+/// Parses a body, or an object in it. Members that the type does not have are named, if it denies them.
+pub(super) fn parse<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Result<T, ApiError> {
+    serde_json::from_str(text).map_err(|error| {
+        // An unknown member is found before the rest has been parsed.
+        let error = serde_json::from_str::<IgnoredAny>(text).err().unwrap_or(error);
+        if let Some(rejection) = unknown_field(&error) {
+            rejection.into()
+        } else if error.is_data() {
+            let message = format!("The body does not fit: {}.", describe(&error));
+            ApiError::unfit(&error, message, json::path_of_error(text, &error))
+        } else {
+            Rejection::malformed(format!("the body is not valid JSON: {error}")).into()
+        }
+    })
+}
+
+/// The error for a member that a struct does not have, made from serde's message, which is the only place
+/// that names it: "unknown field `a`, expected one of `b`, `c` at line 1 column 2".
+fn unknown_field(error: &serde_json::Error) -> Option<Rejection> {
+    let text = error.to_string();
+    let (name, rest) = text.strip_prefix("unknown field `")?.split_once("`, ")?;
+    let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
+    Some(json::unknown_member(name, &known, "", "this object"))
 }
 
 /// serde's message, with Rust's type names replaced by words a client understands.
@@ -98,8 +125,16 @@ impl OptionalJson {
         self.0.as_ref()
     }
 
-    pub fn members(&self) -> Result<Map<String, Value>, ApiError> {
-        self.0.as_ref().map_or_else(|| Ok(Map::new()), Json::object)
+    /// Parses the body; without one, an empty object.
+    pub fn parse<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, ApiError> {
+        self.0.as_ref().map_or_else(|| parse("{}"), Json::parse)
+    }
+
+    /// The members, all of which are in `known`. `what` names the object, such as "a retry".
+    pub fn members(&self, known: &[&str], what: &str) -> Result<Map<String, Value>, ApiError> {
+        let members = self.0.as_ref().map_or_else(|| Ok(Map::new()), Json::object)?;
+        json::check_members(members.keys().map(String::as_str), known, "", what)?;
+        Ok(members)
     }
 }
 
@@ -149,11 +184,19 @@ where
     match Limited::new(body, limit).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_long(limit)),
-        Err(error) => Err(ApiError::invalid_request(format!("The body ended early: {error}."))),
+        Err(error) => Err(ApiError::invalid_request(format!("The body ended early: {error}."))
+            .detail("field", "body")),
     }
 }
 
 fn check_media_type(headers: &HeaderMap) -> Result<(), ApiError> {
+    let encoding = headers.get(CONTENT_ENCODING).map(|value| value.to_str().unwrap_or("?"));
+    if let Some(encoding) = encoding.filter(|name| !name.eq_ignore_ascii_case("identity")) {
+        let text = format!("The content encoding '{}' is not supported.", excerpt(encoding));
+        return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid_request", text)
+            .detail("field", "Content-Encoding")
+            .hint("Send the body as it is, without Content-Encoding."));
+    }
     let Some(given) = headers.get(CONTENT_TYPE) else { return Ok(()) };
     let text = given.to_str().unwrap_or_default();
     let essence = text.split(';').next().unwrap_or_default().trim();
@@ -165,6 +208,7 @@ fn check_media_type(headers: &HeaderMap) -> Result<(), ApiError> {
         "The content type '{}' is not supported.",
         excerpt(text)
     ))
+    .detail("field", "Content-Type")
     .hint("Send Content-Type: application/openjobspec+json or application/json."))
 }
 
@@ -180,6 +224,7 @@ fn timed_out() -> ApiError {
         "invalid_request",
         "The body took too long to arrive.",
     )
+    .detail("field", "body")
     .hint("Send the whole body at once, or raise http.body_timeout.")
 }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::admin::bulk::{self, Action};
-use super::body::Json;
+use super::body::{self, Json};
 use super::error::{ApiError, ApiResult};
 use super::filter::Filter;
 use super::params::Params;
@@ -65,9 +65,7 @@ pub(super) async fn purge(State(app): Shared, body: Json) -> ApiResult {
         }
         (Some(filter_body), _) => filter(filter_body, "filter.", now(&app))?,
         (None, beside) => {
-            let beside = serde_json::from_value(beside.into()).map_err(|error| {
-                ApiError::invalid_request(format!("The body does not fit: {error}."))
-            })?;
+            let beside = body::parse(&serde_json::Value::Object(beside).to_string())?;
             filter(beside, "", now(&app))?
         }
     };

@@ -81,6 +81,13 @@ impl ApiError {
         error
     }
 
+    /// The JSON of the body does not fit what the route takes.
+    pub fn unfit(error: &serde_json::Error, message: String, path: String) -> Self {
+        let unfit = Self::invalid_request(message);
+        let unfit = unfit.detail("line", error.line()).detail("column", error.column());
+        if path.is_empty() { unfit } else { unfit.detail("field", path) }
+    }
+
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "unsupported", message)
             .hint("See /ojs/manifest for what this server supports.")
@@ -225,9 +232,8 @@ impl From<Rejection> for ApiError {
         if let Some(hint) = rejection.hint {
             error.0.hint = hint;
         }
-        if let Some(field) = rejection.field {
-            error = error.detail("field", field.into_owned());
-        }
+        let field = rejection.field.unwrap_or(Cow::Borrowed("body"));
+        error = error.detail("field", field.into_owned());
         if let Some(index) = rejection.index {
             error = error.detail("index", index);
         }
@@ -237,26 +243,32 @@ impl From<Rejection> for ApiError {
 
 impl From<Unavailable> for ApiError {
     fn from(why: Unavailable) -> Self {
-        match why {
-            Unavailable::Busy => Self::busy("The server has too many requests waiting."),
-            Unavailable::DiskFull => {
-                Self::busy("The server's disk is full: no new jobs are accepted.")
-                    .hint(
-                        "Free space on the data directory's disk; fetch, ack and nack still work.",
-                    )
-                    .retry_after(5)
-            }
-            Unavailable::NotWritten => {
-                Self::busy("The change could not be written to disk and did not happen.")
-            }
-            Unavailable::ShuttingDown => Self::busy("The server is shutting down."),
-        }
+        let reason = match why {
+            Unavailable::Busy => "busy",
+            Unavailable::DiskFull => "disk_full",
+            Unavailable::NotWritten => "not_written",
+            Unavailable::ShuttingDown => "shutting_down",
+        };
+        let error =
+            match why {
+                Unavailable::Busy => Self::busy("The server has too many requests waiting."),
+                Unavailable::DiskFull => Self::busy(
+                    "The server's disk is full: no new jobs are accepted.",
+                )
+                .hint("Free space on the data directory's disk; fetch, ack and nack still work.")
+                .retry_after(5),
+                Unavailable::NotWritten => {
+                    Self::busy("The change could not be written to disk and did not happen.")
+                }
+                Unavailable::ShuttingDown => Self::busy("The server is shutting down."),
+            };
+        error.detail("reason", reason)
     }
 }
 
 impl From<crate::runtime::ReadError> for ApiError {
     fn from(error: crate::runtime::ReadError) -> Self {
-        Self::busy(format!("The data could not be read: {error}."))
+        Self::busy(format!("The data could not be read: {error}.")).detail("reason", "not_read")
     }
 }
 

@@ -36,6 +36,7 @@ pub(super) fn parse(raw: &RawValue, max_bytes: usize) -> Result<Failure, Rejecti
         None => true,
     };
     let message = text(&members, "message")?.unwrap_or_default();
+    let limited_until = limited_until(&members)?;
     let mut out = Vec::with_capacity(raw.get().len() + 64);
     write(&mut out, "type", |out| json::write_str(out, &kind));
     write(&mut out, "code", |out| json::write_str(out, code.as_deref().unwrap_or("handler_error")));
@@ -46,6 +47,10 @@ pub(super) fn parse(raw: &RawValue, max_bytes: usize) -> Result<Failure, Rejecti
             "type" | "code" | "message" | "retryable" => {}
             // Only the server sets these.
             "attempt" | "timestamp" | "occurred_at" | "retry_delay_ms" => {}
+            "rate_limit_until" if limited_until.is_some() => {
+                let time = limited_until.unwrap_or_default().to_string();
+                write(&mut out, key, |out| json::write_str(out, &time));
+            }
             "backtrace" => write(&mut out, key, |out| out.extend_from_slice(&backtrace(value))),
             _ => write(&mut out, key, |out| out.extend_from_slice(value.get().as_bytes())),
         }
@@ -56,7 +61,6 @@ pub(super) fn parse(raw: &RawValue, max_bytes: usize) -> Result<Failure, Rejecti
         Some("DEAD_LETTER") => Some(HandlerCode::DeadLetter),
         _ => None,
     };
-    let limited_until = limited_until(&members)?;
     Ok(Failure {
         kind: kind.into(),
         code: handler_code,

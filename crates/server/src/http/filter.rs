@@ -275,6 +275,7 @@ pub(super) fn parse_state(text: &str) -> Result<State, ApiError> {
     State::parse(text).ok_or_else(|| {
         let states = State::ALL.map(State::as_str).join(", ");
         ApiError::invalid_request(format!("'{}' is not a state.", excerpt(text)))
+            .detail("field", "state")
             .hint(format!("Use one of: {states}."))
     })
 }

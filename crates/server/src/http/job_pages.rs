@@ -53,7 +53,7 @@ impl Window {
             Some("asc") => Order::OldestFirst,
             Some(other) => {
                 let text = format!("'order' is '{}'; it must be asc or desc.", excerpt(other));
-                return Err(ApiError::invalid_request(text));
+                return Err(ApiError::invalid_request(text).detail("field", "order"));
             }
         };
         let sort = match params.get("sort") {
@@ -64,7 +64,8 @@ impl Window {
                 return Err(ApiError::invalid_request(format!(
                     "'sort' is '{}'; it must be created_at, scheduled_at or priority.",
                     excerpt(other)
-                )));
+                ))
+                .detail("field", "sort"));
             }
         };
         Ok(Self { limit: limit as usize, skip: skip as usize, after, page, order, sort })
@@ -182,6 +183,7 @@ async fn read_sorted(
 ) -> Result<(Vec<Record>, bool), ApiError> {
     if window.after.is_some() {
         return Err(ApiError::invalid_request("'cursor' can only be used with sort=created_at.")
+            .detail("field", "cursor")
             .hint("Use 'page' for other orders."));
     }
     let page = app.handle.list(query).await?;
@@ -230,6 +232,7 @@ fn parse_cursor(text: &str) -> Result<Seq, ApiError> {
     let number = text.strip_prefix('c').and_then(|hex| u64::from_str_radix(hex, 16).ok());
     number.map(Seq).ok_or_else(|| {
         ApiError::invalid_request("'cursor' is not a cursor of this server.")
+            .detail("field", "cursor")
             .hint("Send 'next_cursor' of the previous page unchanged.")
     })
 }

@@ -13,13 +13,14 @@ use super::admission::{self, block_timeout_ms};
 use super::body::{self, Json};
 use super::caller::caller;
 use super::error::{ApiError, ApiResult};
+use super::listen::client_closed;
 use super::params::PathName;
 use super::{App, Shared, job_json, over_limit, reply};
 use crate::runtime::Answer;
 
 pub(super) async fn enqueue(State(app): Shared, headers: HeaderMap, body: Json) -> ApiResult {
     let job = parse(&app, body.text())?;
-    match app.handle.enqueue(vec![job], caller(), block_timeout_ms(&headers)?).await {
+    match send(&app, vec![job], block_timeout_ms(&headers)?).await? {
         Answer::Reply(Reply::Enqueued(admission)) => match admission.jobs.first() {
             Some(job) => Ok(admission::add_headers(created(job, &admission), &admission)),
             None => Err(ApiError::busy("The job was not accepted.")),
@@ -32,11 +33,11 @@ pub(super) async fn enqueue(State(app): Shared, headers: HeaderMap, body: Json) 
 }
 
 pub(super) async fn enqueue_batch(State(app): Shared, headers: HeaderMap, body: Json) -> ApiResult {
-    let members = body.members()?;
+    let members = body.members_of(&["jobs"], "a batch")?;
     let jobs = body::member(&members, "jobs")
         .ok_or_else(|| Rejection::field("jobs", "is required").hint("Send {\"jobs\": [...]}."))?;
     let parsed = parse_batch(&app, jobs)?;
-    match app.handle.enqueue(parsed, caller(), block_timeout_ms(&headers)?).await {
+    match send(&app, parsed, block_timeout_ms(&headers)?).await? {
         Answer::Reply(Reply::Enqueued(admission)) => {
             Ok(admission::add_headers(created_batch(&admission), &admission))
         }
@@ -109,6 +110,21 @@ pub(super) async fn changed_job(app: &App, changed: &Changed, when: &str) -> Api
     });
     out.push(b'}');
     Ok(reply::raw(StatusCode::OK, out))
+}
+
+/// Enqueues jobs. Does not wait for room any longer when the client has closed its side.
+async fn send(app: &App, jobs: Vec<NewJob>, wait_ms: u64) -> Result<Answer, ApiError> {
+    let enqueueing = app.handle.enqueue(jobs, caller(), wait_ms);
+    if wait_ms == 0 {
+        return Ok(enqueueing.await);
+    }
+    tokio::select! {
+        biased;
+        answer = enqueueing => Ok(answer),
+        () = client_closed() => {
+            Err(ApiError::busy("The client closed its side while the enqueue waited for room."))
+        }
+    }
 }
 
 fn parse(app: &App, text: &str) -> Result<NewJob, Rejection> {

@@ -14,6 +14,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 
 use super::HttpService;
+use super::connection::{Client, Connection};
 use super::error::ApiError;
 
 /// Length of the accept queue. When all clients of a large service reconnect at the same moment, the
@@ -30,6 +31,7 @@ const MIN_READ_TIME: Duration = Duration::from_millis(2);
 const MAX_LIFETIME: Duration = Duration::from_secs(30);
 
 tokio::task_local! {
+    static CLIENT: Client;
     static CUT: Arc<Notify>;
     static HAS_REQUEST: Arc<AtomicBool>;
     static KEPT_BACK: bool;
@@ -40,6 +42,25 @@ tokio::task_local! {
 /// that do not wait.
 pub(super) fn is_kept_back() -> bool {
     KEPT_BACK.try_with(|kept_back| *kept_back).unwrap_or(false)
+}
+
+/// Completes when the client of the current request has closed its side of the connection, so that it is
+/// probably gone, though it may still read the answer. Looks after `delay` for the first time.
+pub(super) fn client_closed_after(delay: Duration) -> impl Future<Output = ()> + Send + 'static {
+    let client = CLIENT.try_with(Clone::clone).ok();
+    async move {
+        if !delay.is_zero() {
+            tokio::time::sleep(delay).await;
+        }
+        match client {
+            Some(client) => client.closed().await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+pub(super) fn client_closed() -> impl Future<Output = ()> + Send + 'static {
+    client_closed_after(Duration::ZERO)
 }
 
 /// The error for a request that would wait on such a connection.
@@ -204,7 +225,8 @@ pub async fn serve(
     grace: Duration,
 ) {
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(header_timeout).keep_alive(true);
+    // A client that has closed its side gets its answer; requests that wait watch for it themselves.
+    http.timer(TokioTimer::new()).header_read_timeout(header_timeout).half_close(true);
     let mut http_kept_back = http.clone();
     http_kept_back.header_read_timeout(header_timeout.min(MAX_READ_TIME)).keep_alive(false);
     let mut slots = Slots::new(max_connections);
@@ -232,7 +254,9 @@ pub async fn serve(
             async move { Ok::<_, Infallible>(service.serve(request).await) }
         });
         let http = if slot.kept_back { &http_kept_back } else { &http };
-        let connection = http.serve_connection(TokioIo::new(stream), handler).with_upgrades();
+        let connection = Connection::new(stream);
+        let client = connection.client();
+        let connection = http.serve_connection(TokioIo::new(connection), handler).with_upgrades();
         let (mut stopping, slot) = (stopping.subscribe(), Arc::new(slot));
         tokio::spawn(async move {
             let connection = async move {
@@ -245,6 +269,7 @@ pub async fn serve(
                 connection.await
             };
             let connection = SLOT.scope(slot.clone(), connection);
+            let connection = CLIENT.scope(client, connection);
             let connection = KEPT_BACK.scope(slot.kept_back, connection);
             let connection = HAS_REQUEST.scope(has_request, connection);
             tokio::select! {

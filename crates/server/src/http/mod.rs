@@ -5,6 +5,7 @@ mod admission;
 mod body;
 mod caller;
 mod cap_reached;
+mod connection;
 mod cors;
 mod cron;
 mod dead_letter;

@@ -36,8 +36,9 @@ impl PathName {
     }
 
     pub fn queue(&self) -> Result<QueueName, ApiError> {
-        QueueName::parse(&self.0)
-            .map_err(|error| ApiError::invalid_request(format!("The queue's name {error}.")))
+        QueueName::parse(&self.0).map_err(|error| {
+            ApiError::invalid_request(format!("The queue's name {error}.")).detail("field", "queue")
+        })
     }
 
     pub fn cron(&self) -> Result<CronName, ApiError> {
@@ -64,8 +65,10 @@ impl Params {
     pub fn parse(query: &str) -> Result<Self, ApiError> {
         let uri = Uri::builder().path_and_query(format!("/?{query}")).build();
         let pairs = uri.ok().and_then(|uri| Query::<Vec<_>>::try_from_uri(&uri).ok());
-        let pairs =
-            pairs.ok_or_else(|| ApiError::invalid_request("The query string cannot be parsed."));
+        let pairs = pairs.ok_or_else(|| {
+            let error = ApiError::invalid_request("The query string cannot be parsed.");
+            error.detail("query", query)
+        });
         pairs.map(|Query(pairs)| Self(pairs))
     }
 

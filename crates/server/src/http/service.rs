@@ -118,6 +118,12 @@ impl HttpService {
     }
 }
 
+/// The id and the JSON of an error about something that is not a request.
+pub(super) fn error_outside_of_requests(error: &ApiError) -> (String, String) {
+    let id = new_request_id();
+    REQUEST_ID.sync_scope(id, || (request_id(), error.body().to_string()))
+}
+
 /// The client's own id, if it is safe to log and to send back; otherwise a new one.
 fn request_id_for<B>(request: &Request<B>) -> HeaderValue {
     let header = request.headers().get("x-request-id");

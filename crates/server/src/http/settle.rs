@@ -14,6 +14,8 @@ use super::job_json::Members;
 use super::{App, Shared, failure, reply};
 use crate::runtime::Answer;
 
+const ACK: &[&str] = &["job_id", "id", "worker_id", "attempt", "result", "jobs"];
+const NACK: &[&str] = &["job_id", "id", "worker_id", "attempt", "error", "requeue", "jobs"];
 /// The approximate size of one job's answer.
 const ANSWER_BYTES: usize = 384;
 
@@ -35,6 +37,9 @@ async fn settle(app: &App, body: &Json, kind: Kind) -> ApiResult {
     let members = body.members()?;
     match body::member(&members, "jobs") {
         Some(list) => {
+            let others = members.iter().map(|(name, _)| &**name);
+            let others = others.filter(|name| !["job_id", "id"].contains(name));
+            json::check_members(others, &["jobs"], "", "a list of outcomes")?;
             if let Some(name) =
                 ["job_id", "id"].into_iter().find(|id| member(&members, id).is_some())
             {
@@ -117,6 +122,11 @@ fn parse(app: &App, members: &json::Members<'_>, kind: Kind) -> Result<Settle<Jo
         }
         job = Some(id);
     }
+    let (known, what) = match kind {
+        Kind::Ack => (ACK, "an ack"),
+        Kind::Nack => (NACK, "a nack"),
+    };
+    json::check_members(members.iter().map(|(name, _)| &**name), known, "", what)?;
     let job = job.ok_or_else(|| Rejection::field("job_id", "is required"))?;
     let holder = holder(app, members)?;
     Ok(match kind {

@@ -14,7 +14,8 @@ pub(super) fn check<B>(request: &Request<B>) -> Result<(), ApiError> {
     if is_supported(version) || is_always_answered(request.uri().path()) {
         return Ok(());
     }
-    Err(ApiError::unsupported("This server supports OJS-Version 1.0 and its pre-releases only."))
+    Err(ApiError::unsupported("This server supports OJS-Version 1.0 and its pre-releases only.")
+        .detail("field", "OJS-Version"))
 }
 
 /// Whether the request names a version. The SDKs do, the conformance cases do not.

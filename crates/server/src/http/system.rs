@@ -67,5 +67,6 @@ pub(super) async fn method_not_allowed(request: Request) -> ApiError {
             "invalid_request",
             format!("{} is not supported by {}.", request.method(), request.uri().path()),
         )
+        .detail("method", request.method().as_str())
     })
 }

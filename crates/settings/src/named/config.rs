@@ -108,7 +108,7 @@ mod tests {
 
     fn is_known<T: NamedConfig>(members: Value) -> bool {
         let parsed = T::parse(members.as_object().unwrap());
-        parsed.err().is_none_or(|rejection| !rejection.message.contains("is not a field"))
+        parsed.err().is_none_or(|rejection| !rejection.message.contains("is not a member"))
     }
 
     #[test]

@@ -117,8 +117,8 @@ fn a_variable_is_json_in_which_no_name_is_repeated() {
     for (text, problem) in [
         ("", "tenants is not valid JSON: EOF while parsing a value at line 1 column 0"),
         ("{acme: 1}", "tenants is not valid JSON: key must be a string at line 1 column 2"),
-        (r#"{"a":{},"a":{}}"#, "tenants has the key 'a' twice"),
-        (r#"{"a":{"weight":1,"weight":2}}"#, "tenants.a has the key 'weight' twice"),
+        (r#"{"a":{},"a":{}}"#, "'a' is given twice"),
+        (r#"{"a":{"weight":1,"weight":2}}"#, "'a.weight' is given twice"),
     ] {
         assert_eq!(
             in_variable("ROTA_TENANTS", text),

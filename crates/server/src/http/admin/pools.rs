@@ -33,8 +33,9 @@ pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResu
 /// Creates or replaces a pool.
 pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json) -> ApiResult {
     only_operators("Changing a pool")?;
-    let pool = PoolName::parse(name.as_str())
-        .map_err(|error| ApiError::invalid_request(format!("The pool's name {error}.")))?;
+    let pool = PoolName::parse(name.as_str()).map_err(|error| {
+        ApiError::invalid_request(format!("The pool's name {error}.")).detail("field", "pool")
+    })?;
     let members = pool_members(body.object()?)?;
     if members.get("name").is_some_and(|given| given.as_str() != Some(name.as_str())) {
         return Err(ApiError::validation("name", "'name' differs from the name in the path."));
@@ -66,6 +67,7 @@ pub(in crate::http) async fn remove(State(app): Shared, name: PathName) -> ApiRe
     let view = find(&app, &name).await?;
     if view.origin == ConfigOrigin::File {
         return Err(ApiError::conflict("The pool is defined in the server's configuration.")
+            .detail("pool", name.as_str())
             .hint("Remove it there and restart, or PUT another definition over it."));
     }
     match app.handle.command(Command::RemovePool(view.name.clone())).await? {

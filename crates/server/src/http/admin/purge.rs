@@ -60,7 +60,9 @@ impl Purge {
 
 /// A flag in the query string or the body. If it is in both, they must agree.
 fn flag(params: &Params, members: &Map<String, Value>, name: &str) -> Result<bool, ApiError> {
-    let invalid = || ApiError::invalid_request(format!("'{name}' must be true or false."));
+    let invalid = || {
+        ApiError::invalid_request(format!("'{name}' must be true or false.")).detail("field", name)
+    };
     let in_query = match params.get(name) {
         None => None,
         Some("true") => Some(true),
@@ -74,7 +76,7 @@ fn flag(params: &Params, members: &Map<String, Value>, name: &str) -> Result<boo
     };
     if in_query.is_some() && in_body.is_some() && in_query != in_body {
         let text = format!("'{name}' differs between the query string and the body.");
-        return Err(ApiError::invalid_request(text));
+        return Err(ApiError::invalid_request(text).detail("field", name));
     }
     Ok(in_query.or(in_body).unwrap_or(false))
 }

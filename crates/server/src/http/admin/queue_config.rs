@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use rota_engine::{Backpressure, Bounds, Command, LimitView, QueueSettings};
+use rota_model::json::check_members;
 use rota_model::{DeadLetterSettings, LimitKey, QueueName, Rejection, duration};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -12,7 +13,7 @@ use crate::http::body::Json;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::PathName;
 use crate::http::queues::{self, change, find};
-use crate::http::rate_limits::{self, LimitEdit, numbers_json};
+use crate::http::rate_limits::{self, LimitEdit, join_limit_and_period, numbers_json};
 use crate::http::{App, Shared, reply};
 
 /// The default warning threshold, in thousandths of a bound.
@@ -338,24 +339,10 @@ fn parse_rate_limit(value: &Value) -> Result<LimitEdit, ApiError> {
     };
     const MEMBERS: [&str; 6] =
         ["limit", "period", "concurrency", "rate", "throttle", "max_per_second"];
-    if let Some(unknown) = members.keys().find(|name| !MEMBERS.contains(&name.as_str())) {
-        let field = format!("rate_limit.{unknown}");
-        return Err(Rejection::value(field, "is not a member of a queue's rate limit").into());
-    }
+    let names = members.keys().map(String::as_str);
+    check_members(names, &MEMBERS, "rate_limit", "a queue's rate limit")?;
     let mut members = members.clone();
-    if let Some(limit) = members.remove("limit") {
-        let period = members.remove("period").unwrap_or(Value::Null);
-        let rate = json!({"limit": limit, "period": period});
-        match members.get("rate").filter(|value| !value.is_null()) {
-            None => drop(members.insert("rate".to_owned(), rate)),
-            // The answer of a GET has both, with the same value.
-            Some(given) if *given == rate => {}
-            Some(_) => {
-                let text = "and 'rate' cannot both be given";
-                return Err(Rejection::value("rate_limit.limit", text).into());
-            }
-        }
-    }
+    join_limit_and_period(&mut members, "rate_limit.limit")?;
     LimitEdit::replacement(&members, "rate_limit")
 }
 

@@ -20,13 +20,7 @@ pub(in crate::http) async fn delete(
     body: OptionalJson,
 ) -> ApiResult {
     app.only_operators_if_shared("Deleting a queue")?;
-    let members = body.members()?;
-    let mut names = members.keys().map(String::as_str);
-    if let Some(unknown) = names.find(|name| !matches!(*name, "purge" | "confirm" | "strategy")) {
-        return Err(Rejection::value(unknown.to_owned(), "is not a member of this request")
-            .hint("Only 'strategy', 'purge' and 'confirm' can be given.")
-            .into());
-    }
+    let members = body.members(&["strategy", "purge", "confirm"], "the deletion of a queue")?;
     check_strategy(members.get("strategy"))?;
     let purge = Purge::from_request(&params, &members)?;
     let (local, queue) = (name.queue()?, app.queue(&name.queue()?)?);

@@ -53,6 +53,7 @@ pub(in crate::http) async fn resume(State(app): Shared, name: PathName) -> ApiRe
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct PurgeBody {
     states: Option<Vec<String>>,
     older_than: Option<String>,
@@ -78,9 +79,7 @@ pub(in crate::http) async fn purge_finished(
     name: PathName,
     body: OptionalJson,
 ) -> ApiResult {
-    let members = Value::Object(body.members()?);
-    let body: PurgeBody = serde_json::from_value(members)
-        .map_err(|error| ApiError::invalid_request(format!("The body is invalid: {error}.")))?;
+    let body: PurgeBody = body.parse()?;
     for state in body.states.iter().flatten() {
         if !parse_state(state)?.is_terminal() {
             let text =

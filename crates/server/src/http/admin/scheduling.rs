@@ -17,6 +17,7 @@ pub(in crate::http) async fn stats(State(app): Shared) -> ApiResult {
     let tenant = caller();
     if tenant.is_some() && !app.is_namespaced() {
         return Err(ApiError::unsupported("Dispatches are counted per queue, not per tenant.")
+            .detail("field", "X-OJS-Tenant")
             .hint("GET /ojs/v1/admin/tenants/{id}/stats has a tenant's last minute and day."));
     }
     let (queues, pools) = match tenant {

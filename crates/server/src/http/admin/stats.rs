@@ -76,9 +76,11 @@ async fn history_queues(app: &App, name: Option<&str>) -> Result<Vec<String>, Ap
         return Ok(vec![name.unwrap_or(ALL_QUEUES).to_owned()]);
     }
     if !app.is_namespaced() {
-        return Err(ApiError::unsupported("History is stored per queue, not per tenant.").hint(
-            "GET /ojs/v1/admin/tenants/{id}/usage shows a tenant's usage per hour and day.",
-        ));
+        return Err(ApiError::unsupported("History is stored per queue, not per tenant.")
+            .detail("field", "X-OJS-Tenant")
+            .hint(
+                "GET /ojs/v1/admin/tenants/{id}/usage shows a tenant's usage per hour and day.",
+            ));
     }
     let queues = visible_queues(app).await?;
     let selected = queues.iter().filter(|view| name.is_none_or(|name| view.name.local() == name));
@@ -96,7 +98,8 @@ pub(in crate::http) async fn history(State(app): Shared, params: Params) -> ApiR
             return Err(ApiError::invalid_request(format!(
                 "'period' is '{}'; it must be 1m, 5m, 1h or 1d.",
                 excerpt(other)
-            )));
+            ))
+            .detail("field", "period"));
         }
     };
     let now = app.handle.clock().now().wall;

@@ -18,9 +18,11 @@ pub(in crate::http) async fn maintenance(State(app): Shared) -> ApiResult {
 }
 
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct MaintenanceBody {
     enabled: bool,
     reason: Option<String>,
+    #[serde(alias = "duration")]
     estimated_duration: Option<String>,
 }
 

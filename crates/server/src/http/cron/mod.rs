@@ -154,6 +154,7 @@ async fn find(app: &App, name: &PathName, params: &Params) -> Result<CronView, A
         (None, _) => Err(ApiError::not_found("cron job", name.as_str())),
         (Some(_), false) => {
             Err(ApiError::conflict(format!("Several tenants have a cron job '{}'.", name.as_str()))
+                .detail("cron", name.as_str())
                 .hint("Name the tenant with ?tenant=... or the header X-OJS-Tenant."))
         }
     }
@@ -225,7 +226,12 @@ fn template(members: &json::Members<'_>) -> Result<String, ApiError> {
         Some(raw) if !raw.get().starts_with('{') => {
             return Err(Rejection::field("job_template", "must be an object").into());
         }
-        Some(raw) => json::members(raw.get(), "the job")?,
+        Some(raw) => {
+            // Without a template these members would describe the job; beside one they would be lost.
+            let names = members.iter().map(|(name, _)| &**name);
+            json::check_members(names, SCHEDULE, "", "a schedule with 'job_template'")?;
+            json::members(raw.get(), "the job")?
+        }
         None => members.iter().filter(|(key, _)| !SCHEDULE.contains(&&**key)).cloned().collect(),
     };
     let no_args = RawValue::from_string("[]".to_owned()).expect("an empty array is valid JSON");

@@ -8,8 +8,20 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame};
 use tokio::sync::mpsc;
 
-/// Gives on what comes, and ends when nothing more can.
-pub(super) struct Feed(pub mpsc::Receiver<Bytes>);
+use super::super::listen::client_closed;
+
+/// Passes frames on, until there are no more or the client has closed its side of the connection.
+pub(super) struct Feed {
+    frames: mpsc::Receiver<Bytes>,
+    closed: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+impl Feed {
+    /// For the client of the current request.
+    pub fn new(frames: mpsc::Receiver<Bytes>) -> Self {
+        Self { frames, closed: Box::pin(client_closed()) }
+    }
+}
 
 impl Body for Feed {
     type Data = Bytes;
@@ -19,6 +31,9 @@ impl Body for Feed {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(context).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+        match self.frames.poll_recv(context) {
+            Poll::Ready(frame) => Poll::Ready(frame.map(|frame| Ok(Frame::data(frame)))),
+            Poll::Pending => self.closed.as_mut().poll(context).map(|()| None),
+        }
     }
 }

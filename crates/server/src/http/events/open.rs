@@ -101,7 +101,7 @@ fn one_at_a_time() -> (mpsc::Sender<Bytes>, mpsc::Receiver<Bytes>) {
 
 fn start(stream: Stream, body: mpsc::Receiver<Bytes>, resume: Resume) -> Response<Body> {
     tokio::spawn(stream.run(resume));
-    let mut response = Response::new(Body::new(Feed(body)));
+    let mut response = Response::new(Body::new(Feed::new(body)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));

@@ -66,7 +66,8 @@ impl KeyScope {
 }
 
 /// Checks an edit of a tenant's partition of a key. The partition applies only to jobs that count the
-/// key per tenant. It may be created before there are such jobs, unless the key applies to all tenants.
+/// key per tenant. It may be created before there are such jobs, unless the key applies to all tenants,
+/// or jobs count it for all tenants together.
 async fn check_partition(
     app: &App,
     target: &Target,
@@ -82,11 +83,18 @@ async fn check_partition(
         return Err(ApiError::validation("tenant", text)
             .hint("Leave 'tenant' out, or PUT /ojs/v1/admin/tenants/{id} to limit a tenant."));
     }
-    let shared = look(app, target.key.clone(), None).await?;
-    if shared.is_some_and(|view| view.declared.is_some()) {
-        only_operators("Changing a limit that is declared for all tenants")?;
+    let Some(shared) = look(app, target.key.clone(), None).await? else { return Ok(()) };
+    if shared.declared.is_some() {
+        return only_operators("Changing a limit that is declared for all tenants");
     }
-    Ok(())
+    let text = format!(
+        "Jobs count the key '{}' for all tenants together, so a tenant's part of it would hold no job.",
+        target.key
+    );
+    Err(ApiError::validation("tenant", text).hint(
+        "An operator can change the key without 'tenant'; jobs with \"scope\": \"tenant\" in their \
+         rate_limit are counted for their tenant.",
+    ))
 }
 
 /// Checks an edit of a key for all tenants. If jobs count the key per tenant, it has no shared counter,

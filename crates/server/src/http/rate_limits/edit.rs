@@ -2,13 +2,14 @@
 
 use rota_engine::{NumbersEdit, PutLimit};
 use rota_model::limit::parse_numbers;
-use rota_model::{LimitKey, Millis, Rate, Rejection, TenantId, duration};
-use serde_json::{Map, Value};
+use rota_model::{LimitKey, Millis, Rate, Rejection, TenantId, duration, json as model_json};
+use serde_json::{Map, Value, json};
 
 use crate::http::body::Json;
 use crate::http::error::ApiError;
 
-const MEMBERS: [&str; 10] = [
+const MEMBERS: [&str; 11] = [
+    "limit",
     "key",
     "concurrency",
     "rate",
@@ -33,15 +34,14 @@ pub(in crate::http) struct LimitEdit {
 
 impl LimitEdit {
     pub(super) fn parse(body: &Json, key: &LimitKey, now: Millis) -> Result<Self, ApiError> {
-        let members = body.object()?;
-        if let Some(unknown) = members.keys().find(|name| !MEMBERS.contains(&name.as_str())) {
-            return Err(Rejection::value(unknown.clone(), "is not a member of a rate limit")
-                .hint(
-                    "The members are concurrency, rate, throttle, expires_at, expires_in, \
-                     paused_until and reason.",
-                )
-                .into());
-        }
+        let mut members = body.object()?;
+        model_json::check_members(
+            members.keys().map(String::as_str),
+            &MEMBERS,
+            "",
+            "a rate limit",
+        )?;
+        join_limit_and_period(&mut members, "limit")?;
         if members.get("key").is_some_and(|given| given.as_str() != Some(key)) {
             return Err(ApiError::validation("key", "'key' differs from the key in the path."));
         }
@@ -103,6 +103,23 @@ impl LimitEdit {
         let Self { numbers, paused_until, reason } = self;
         PutLimit { key, tenant, numbers, paused_until, reason }
     }
+}
+
+/// Makes `rate` of `limit` and `period` beside it. `field` is the path of `limit`.
+pub(in crate::http) fn join_limit_and_period(
+    members: &mut Map<String, Value>,
+    field: &'static str,
+) -> Result<(), Rejection> {
+    let Some(limit) = members.remove("limit") else { return Ok(()) };
+    let period = members.remove("period").unwrap_or(Value::Null);
+    let rate = json!({"limit": limit, "period": period});
+    match members.get("rate").filter(|value| !value.is_null()) {
+        None => drop(members.insert("rate".to_owned(), rate)),
+        // The answer of a GET has both, with the same value.
+        Some(given) if *given == rate => {}
+        Some(_) => return Err(Rejection::value(field, "and 'rate' cannot both be given")),
+    }
+    Ok(())
 }
 
 fn sets_a_number(edit: &NumbersEdit) -> bool {

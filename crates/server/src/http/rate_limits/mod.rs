@@ -17,7 +17,7 @@ use super::params::{Params, PathName};
 use super::{App, Shared, reply};
 use crate::runtime::Answer;
 
-pub(super) use edit::LimitEdit;
+pub(super) use edit::{LimitEdit, join_limit_and_period};
 pub(super) use json::numbers as numbers_json;
 pub(super) use list::list;
 
@@ -212,7 +212,8 @@ fn queue_target(app: &App, name: &PathName) -> Result<Target, ApiError> {
 }
 
 fn type_target(name: &PathName) -> Result<Target, ApiError> {
-    let kind = JobType::parse(name.as_str())
-        .map_err(|error| ApiError::invalid_request(format!("The job type {error}.")))?;
+    let kind = JobType::parse(name.as_str()).map_err(|error| {
+        ApiError::invalid_request(format!("The job type {error}.")).detail("field", "type")
+    })?;
     Ok(Target { key: LimitKey::of_type(&kind), tenant: None })
 }

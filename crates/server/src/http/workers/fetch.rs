@@ -1,5 +1,7 @@
 //! The fetch route, which hands out jobs to workers.
 
+use std::time::Duration;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use rota_engine::Fetch;
@@ -12,14 +14,18 @@ use super::{pool, preference, queues, visibility, worker_id};
 use crate::http::body::Json;
 use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult};
-use crate::http::listen::{is_kept_back, may_not_wait};
+use crate::http::listen::{client_closed_after, is_kept_back, may_not_wait};
 use crate::http::{App, Shared, job_json, reply};
 use crate::runtime::Delivery;
 
 /// The longest that a fetch may wait for jobs, in milliseconds.
 const MAX_WAIT_MS: u64 = 30_000;
 
+/// Fetches that do not wait take less, unless the server is overloaded.
+const USUAL_TIME: Duration = Duration::from_millis(20);
+
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct FetchBody {
     queues: Option<Vec<String>>,
     count: Option<u64>,
@@ -58,8 +64,14 @@ pub(in crate::http) async fn fetch(State(app): Shared, body: Json) -> ApiResult 
         wait: None,
     };
     let may_wait = !is_kept_back();
-    let jobs = app.handle.fetch(fetch, if may_wait { wait_ms } else { 0 }).await;
-    let jobs = jobs.map_err(ApiError::from)?;
+    let fetching = app.handle.fetch(fetch, if may_wait { wait_ms } else { 0 });
+    let watch_after = if wait_ms > 0 { Duration::ZERO } else { USUAL_TIME };
+    let jobs = tokio::select! {
+        biased;
+        jobs = fetching => jobs.map_err(ApiError::from)?,
+        // The client is probably gone, and jobs for it would be lost until their reservation ends.
+        () = client_closed_after(watch_after) => Vec::new(),
+    };
     if jobs.is_empty() && wait_ms > 0 && !may_wait {
         return Err(may_not_wait());
     }

@@ -14,6 +14,16 @@ use crate::http::error::{ApiError, ApiResult};
 use crate::http::{App, Shared, reply};
 use crate::runtime::Answer;
 
+/// The members of a heartbeat, besides those of [`WorkerInfoBody`].
+const MEMBERS: &[&str] = &[
+    "worker_id",
+    "state",
+    "active_jobs",
+    "active_job_ids",
+    "visibility_timeout_ms",
+    "visibility_timeout",
+];
+
 #[derive(Deserialize)]
 struct BeatBody {
     worker_id: String,
@@ -27,6 +37,8 @@ struct BeatBody {
 }
 
 pub(in crate::http) async fn heartbeat(State(app): Shared, body: Json) -> ApiResult {
+    let known = [MEMBERS, WorkerInfoBody::MEMBERS].concat();
+    body.members_of(&known, "a heartbeat")?;
     let body: BeatBody = body.parse()?;
     let worker = worker_id(&app, &body.worker_id)?;
     let state = match body.state.as_deref() {

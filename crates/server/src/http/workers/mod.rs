@@ -10,7 +10,7 @@ pub(super) use registration::{deregister, deregister_by_path, register};
 
 use rota_engine::{Preference, Registration};
 use rota_model::pool::{check_named, check_weighted, parse_strategy, parse_weights};
-use rota_model::{PoolName, QueueName, QueueStrategy, Rejection, WorkerId};
+use rota_model::{Millis, PoolName, QueueName, QueueStrategy, Rejection, WorkerId};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -38,6 +38,20 @@ struct WorkerInfoBody {
 }
 
 impl WorkerInfoBody {
+    const MEMBERS: &[&str] = &[
+        "strategy",
+        "weights",
+        "hostname",
+        "pid",
+        "queues",
+        "concurrency",
+        "labels",
+        "pool",
+        "version",
+        "started_at",
+        "metadata",
+    ];
+
     fn registration(self, worker: WorkerId) -> Result<Registration, ApiError> {
         let queues = match self.queues {
             Some(names) if !names.is_empty() => queues(names)?,
@@ -65,7 +79,7 @@ impl WorkerInfoBody {
             pool: self.pool.as_deref().map(pool).transpose()?,
             preference,
             version: self.version,
-            started_at: self.started_at,
+            started_at: self.started_at.as_deref().map(started_at).transpose()?,
             metadata: self.metadata,
         })
     }
@@ -121,7 +135,14 @@ fn queues(names: Vec<String>) -> Result<Vec<QueueName>, ApiError> {
 fn visibility(app: &App, ms: Option<u64>, seconds: Option<u64>) -> Result<Option<u64>, ApiError> {
     let tenant_max_ms = app.settings.tenancy.max_visibility_timeout.as_millis() as u64;
     let max_ms = app.rules.max_visibility_ms.min(caller().map_or(u64::MAX, |_| tenant_max_ms));
-    match ms.or(seconds.map(|s| s.saturating_mul(1000))) {
+    let seconds = seconds.map(|seconds| seconds.saturating_mul(1000));
+    if let (Some(ms), Some(other)) = (ms, seconds)
+        && ms != other
+    {
+        let text = "'visibility_timeout' and 'visibility_timeout_ms' say different things.";
+        return Err(ApiError::validation("visibility_timeout", text));
+    }
+    match ms.or(seconds) {
         Some(ms) if ms == 0 || ms > max_ms => Err(ApiError::validation(
             "visibility_timeout_ms",
             format!("'visibility_timeout_ms' must be from 1 to {max_ms}."),
@@ -133,6 +154,14 @@ fn visibility(app: &App, ms: Option<u64>, seconds: Option<u64>) -> Result<Option
 fn worker_id(app: &App, text: &str) -> Result<WorkerId, ApiError> {
     let id = WorkerId::parse(text).map_err(|e| Rejection::field("worker_id", e.to_string()))?;
     Ok(app.worker(id))
+}
+
+/// The time in UTC.
+fn started_at(text: &str) -> Result<String, ApiError> {
+    match Millis::parse_rfc3339(text) {
+        Ok(time) => Ok(time.to_string()),
+        Err(error) => Err(Rejection::field("started_at", error.to_string()).into()),
+    }
 }
 
 fn pool(text: &str) -> Result<PoolName, ApiError> {

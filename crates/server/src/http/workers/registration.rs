@@ -2,12 +2,12 @@
 
 use axum::extract::State;
 use rota_engine::{Command, Refusal, Reply};
-use rota_model::{Rejection, WorkerId};
+use rota_model::{Rejection, WorkerId, json};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{WorkerInfoBody, worker_id};
-use crate::http::body::Json;
+use crate::http::body::{self, Json, member};
 use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::PathName;
@@ -22,17 +22,8 @@ struct RegisterBody {
     about: WorkerInfoBody,
 }
 
-/// One document of the specification has the fields at the top level, another in `worker`.
-#[derive(Deserialize)]
-struct RequestBody {
-    worker: Option<RegisterBody>,
-    #[serde(flatten)]
-    top_level: RegisterBody,
-}
-
 pub(in crate::http) async fn register(State(app): Shared, body: Json) -> ApiResult {
-    let body: RequestBody = body.parse()?;
-    let body = body.worker.unwrap_or(body.top_level);
+    let body = parse(&body)?;
     let id =
         body.worker_id.or(body.id).ok_or_else(|| Rejection::field("worker_id", "is required"))?;
     let about = body.about.registration(worker_id(&app, &id)?)?;
@@ -52,8 +43,26 @@ pub(in crate::http) async fn register(State(app): Shared, body: Json) -> ApiResu
     }
 }
 
+/// One document of the specification has the fields at the top level, another in `worker`.
+fn parse(body: &Json) -> Result<RegisterBody, ApiError> {
+    let members = body.members()?;
+    let names = members.iter().map(|(name, _)| &**name);
+    let known = [&["worker_id", "id"], WorkerInfoBody::MEMBERS].concat();
+    let Some(worker) = member(&members, "worker") else {
+        let names = names.filter(|name| *name != "worker");
+        json::check_members(names, &known, "", "a registration")?;
+        return body.parse();
+    };
+    json::check_members(names, &["worker"], "", "a registration with 'worker'")?;
+    let inner = json::members(worker.get(), "'worker'")?;
+    let names = inner.iter().map(|(name, _)| &**name);
+    json::check_members(names, &known, "worker", "a registration")?;
+    body::parse(worker.get())
+}
+
 pub(in crate::http) async fn deregister(State(app): Shared, body: Json) -> ApiResult {
     #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
     struct Body {
         worker_id: String,
     }

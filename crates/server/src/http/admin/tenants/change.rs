@@ -50,7 +50,7 @@ pub(in crate::http) async fn release(
     name: PathName,
     body: OptionalJson,
 ) -> ApiResult {
-    let members = body.members()?;
+    let members = body.members(&["reason"], "the end of a throttle")?;
     let command = Command::ReleaseTenant(id_to_change(&name)?, reason(&members)?);
     match app.handle.command(command).await? {
         Reply::Tenant { tenant, .. } => answer(&app, StatusCode::OK, *tenant).await,

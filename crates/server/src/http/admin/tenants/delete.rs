@@ -25,7 +25,7 @@ pub(in crate::http) async fn delete(
     params: Params,
     body: OptionalJson,
 ) -> ApiResult {
-    let members = body.members()?;
+    let members = body.members(&["purge", "confirm", "reason"], "the deletion of a tenant")?;
     let reason = reason(&members)?;
     let view = find(&app, &name).await?.view;
     let id = view.id;
@@ -34,6 +34,7 @@ pub(in crate::http) async fn delete(
         return Err(ApiError::conflict(
             "The tenant is configured in the settings file or in ROTA_TENANTS.",
         )
+        .detail("tenant_id", id.to_string())
         .hint("Remove it there and restart, or PUT another configuration over it."));
     }
     let purge = Purge::from_request(&params, &members)?;
