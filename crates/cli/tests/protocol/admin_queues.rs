@@ -193,7 +193,7 @@ fn settings_that_make_no_sense_are_refused() {
     let server = Server::start();
     let config = |body: Value| server.put("/ojs/v1/admin/queues/q/config", body);
     config(json!({"concurency": 2})).expect_error(422, "invalid_request");
-    config(json!({"retention": {"lost": "PT0S"}})).expect_error(422, "invalid_request");
+    config(json!({"retention": {"lost": "PT0S"}})).expect_error(400, "invalid_request");
     config(json!({"concurrency": "two"})).expect_error(400, "invalid_request");
     config(json!({"concurrency": 0})).expect_error(422, "invalid_request");
     config(json!({"retention": {"completed": "a while"}})).expect_error(422, "invalid_request");

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::dead_letter_config;
-use crate::http::body::Json;
+use crate::http::body::{self, Json};
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::PathName;
 use crate::http::queues::{self, change, find};
@@ -153,9 +153,7 @@ fn parse_config(
         let text = format!("This server does not support '{unserved}' of a queue yet.");
         return Err(ApiError::unsupported(text).detail("field", unserved.as_str()));
     }
-    let mut body: ConfigBody = serde_json::from_value(Value::Object(members)).map_err(|error| {
-        ApiError::invalid_request(format!("The configuration is invalid: {error}."))
-    })?;
+    let mut body: ConfigBody = body::parse(&Value::Object(members).to_string())?;
     let limit = body.rate_limit.take().map(|value| parse_rate_limit(&value)).transpose()?;
     Ok((settings(body)?, limit))
 }
