@@ -51,6 +51,7 @@ pub(super) fn cursor_of(params: &Params) -> Result<Option<JobId>, ApiError> {
     let parse = |text: &str| {
         parse_id(text).ok_or_else(|| {
             ApiError::invalid_request("'after' must be the id of an event.")
+                .detail("field", "after")
                 .hint("Use 'cursor' of the answer before, or the last event's 'id', unchanged.")
         })
     };

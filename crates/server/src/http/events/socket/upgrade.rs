@@ -74,6 +74,7 @@ fn key_of(headers: &HeaderMap) -> Result<HeaderValue, ApiError> {
 fn upgrade_required() -> ApiError {
     let text = "This path serves WebSockets of version 13 only.";
     ApiError::new(StatusCode::UPGRADE_REQUIRED, "invalid_request", text)
+        .detail("field", "Upgrade")
         .hint("Connect with ws://; GET /ojs/v1/events/stream has the same events without a WebSocket.")
         .header_text("upgrade", "websocket")
 }
