@@ -59,6 +59,9 @@ pub(super) async fn patch(
             .hint("Such as {\"enabled\": false} or {\"expression\": \"0 9 * * *\"}.")
             .into());
     }
+    if changes.iter().any(|(name, value)| name == "enabled" && value.get() == "null") {
+        return Err(Rejection::field("enabled", "must be true or false, not null").into());
+    }
     // The three names of the expression replace each other.
     for (key, _) in &mut changes {
         if matches!(&**key, "cron" | "schedule") {
