@@ -3,6 +3,8 @@
 use clap::{Arg, ArgAction, ArgMatches, Command, Subcommand};
 use rota_settings::{Declaration, declarations};
 
+use crate::leading_flags::{declare, moved};
+use crate::output::remark;
 use crate::{Failure, commands};
 
 const SERVE_EXAMPLES: &str = "\
@@ -37,7 +39,7 @@ or ROTA_TENANT. `rota COMMAND --help` has examples.";
 
 /// The commands as `rota --help` shows them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Server", &["serve", "config", "health", "bench", "demo"]),
+    ("Server", &["serve", "config", "health", "events", "maintenance", "bench", "demo"]),
     ("Jobs", &["enqueue", "work", "jobs", "explain", "dead-letter", "cron"]),
     ("Queues and workers", &["queues", "workers", "pools"]),
     ("Tenants and limits", &["tenants", "fairness", "limits"]),
@@ -47,12 +49,15 @@ const GROUPS: &[(&str, &[&str])] = &[
 
 /// Parses the arguments. Errors exit the process as in clap, unless `--json` asks for JSON.
 pub(crate) fn parse() -> Result<ArgMatches, Failure> {
-    command().try_get_matches().map_err(|error| {
-        let as_json = std::env::args_os().any(|argument| argument == "--json");
-        if !as_json || !error.use_stderr() {
+    command().try_get_matches_from(moved(std::env::args_os())).map_err(|error| {
+        if !error.use_stderr() {
             error.exit();
         }
         let text = error.to_string();
+        if !std::env::args_os().any(|argument| argument == "--json") {
+            remark(text.replacen("error: ", "rota: ", 1).trim_end());
+            std::process::exit(error.exit_code());
+        }
         // Everything after the first paragraph repeats the usage.
         let message = text.split("\n\n").next().unwrap_or_default();
         Failure::usage(message.trim_start_matches("error: ").trim_end())
@@ -69,12 +74,30 @@ pub(crate) fn wants_json(matches: &ArgMatches) -> bool {
 }
 
 pub(crate) fn command() -> Command {
-    let command = commands::Command::augment_subcommands(with_server_commands());
+    let command = commands::Command::augment_subcommands(declare(with_server_commands()));
+    let command = with_negative_values(command);
     let groups = groups(&command);
     command.help_template(format!(
-        "{{about}}\n\n{{usage-heading}} rota <COMMAND>\n\n{groups}\
+        "{{about}}\n\n{{usage-heading}} rota [OPTIONS] <COMMAND>\n\n{groups}\
          Options:\n{{options}}{{after-help}}"
     ))
+}
+
+/// Lets `-5` reach the parsers of numbers, whose messages say what is expected. Otherwise clap takes
+/// it for an unknown flag.
+fn with_negative_values(command: Command) -> Command {
+    const NUMBERS: [&str; 9] =
+        ["N", "N/TIME", "DURATION", "TIME", "SIZE", "RATIO", "BYTES", "CODE", "NUMBER"];
+    let is_number = |arg: &Arg| {
+        let names = arg.get_value_names().unwrap_or_default();
+        names.iter().any(|name| NUMBERS.contains(&name.as_str()))
+    };
+    command
+        .mut_args(|arg| match is_number(&arg) {
+            true => arg.allow_hyphen_values(true),
+            false => arg,
+        })
+        .mut_subcommands(with_negative_values)
 }
 
 /// clap cannot group commands, so the groups are part of the help template.
@@ -146,6 +169,7 @@ fn value_name(accepts: &str) -> String {
         ("a number", "NUMBER"),
         ("a list of ", "LIST"),
         ("a tenant's name", "TENANT"),
+        ("none, * or a list of origins", "none|*|LIST"),
     ];
     let kind = kinds.iter().find(|(begin, _)| accepts.starts_with(begin));
     kind.map_or_else(|| accepts.replace(", ", "|").replace(" or ", "|"), |(_, word)| (*word).into())

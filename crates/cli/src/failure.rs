@@ -3,7 +3,8 @@
 use rota_client::{Error, Refusal};
 use serde_json::{Map, Value, json};
 
-use crate::output::plural;
+use crate::hints::in_commands;
+use crate::output::{paragraph, plural};
 
 /// A failure here or in the server.
 const FAILED: u8 = 1;
@@ -82,7 +83,7 @@ impl Failure {
 
     /// Prints to standard error, for people or for programs.
     pub fn say(&self, as_json: bool) {
-        use std::io::Write;
+        use std::io::{IsTerminal, Write};
         let mut text = match as_json {
             true => self.json().to_string(),
             false => format!("rota: {}", self.message),
@@ -90,6 +91,9 @@ impl Failure {
         if let (false, Some(hint)) = (as_json, &self.hint) {
             text.push('\n');
             text.push_str(hint);
+        }
+        if !as_json && std::io::stderr().is_terminal() {
+            text = text.lines().map(paragraph).collect::<Vec<_>>().join("\n");
         }
         // Nothing can be done if standard error is closed.
         let _ = writeln!(std::io::stderr(), "{text}");
@@ -138,12 +142,13 @@ fn refused(refusal: &Refusal) -> Failure {
         400..=499 => REFUSED,
         _ => FAILED,
     };
-    let hint = in_our_words(refusal).or_else(|| refusal.hint.clone());
+    let hint = in_our_words(refusal).or_else(|| refusal.hint.as_deref().map(in_commands));
     let hint = match refusal.retry_after {
         Some(seconds) => Some(with_the_time(hint, seconds)),
         None => hint,
     };
-    let failure = Failure { message: refusal.message.clone(), hint, code, details: Map::new() };
+    let failure =
+        Failure { message: in_commands(&refusal.message), hint, code, details: Map::new() };
     let failure = failure
         .detail("code", refusal.code.clone())
         .detail("status", refusal.status)
@@ -167,7 +172,12 @@ fn with_the_time(hint: Option<String>, seconds: u64) -> String {
 /// Rewrites the server's hint for the command line, which has no headers.
 fn in_our_words(refusal: &Refusal) -> Option<String> {
     let header = refusal.details.get("field").is_some_and(|field| field == "X-OJS-Tenant");
+    let path = refusal.details.get("resource_type").is_some_and(|what| what == "path");
     let hint = match &*refusal.code {
+        _ if path => {
+            "The server does not know this request. Check --url, and whether the server is as new as \
+             this command: `rota health` shows its version."
+        }
         "forbidden" => "Leave --tenant and ROTA_TENANT out to act as the operator.",
         _ if header => "Say for which tenant with --tenant ID or ROTA_TENANT.",
         _ => return None,

@@ -4,10 +4,13 @@ mod arguments;
 mod commands;
 mod failure;
 mod given;
+mod hints;
+mod leading_flags;
 mod local;
 mod logging;
 mod output;
 mod remote;
+mod signals;
 
 use std::process::ExitCode;
 

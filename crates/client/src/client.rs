@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client as Http, Error as HttpError};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -19,6 +20,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum size of a response; larger than any page of jobs.
 const MAX_RESPONSE_BYTES: usize = 512 << 20;
 const JSON: HeaderValue = HeaderValue::from_static("application/openjobspec+json");
+const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 const TENANT: HeaderName = HeaderName::from_static("x-ojs-tenant");
 const USER_AGENT: HeaderValue =
     HeaderValue::from_static(concat!("rota-client/", env!("CARGO_PKG_VERSION")));
@@ -121,20 +123,7 @@ impl Client {
         body: Option<Bytes>,
         longer: Duration,
     ) -> Result<Response, Error> {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(endpoint.as_str())
-            .header(header::USER_AGENT, USER_AGENT)
-            .header(header::ACCEPT, JSON);
-        if let Some(tenant) = &self.tenant {
-            request = request.header(TENANT, tenant);
-        }
-        if body.is_some() {
-            request = request.header(header::CONTENT_TYPE, JSON);
-        }
-        let request = request.body(Full::new(body.unwrap_or_default())).map_err(|cause| {
-            Error::BadUrl { url: endpoint.as_str().to_owned(), reason: cause.to_string() }
-        })?;
+        let request = self.request(method, &endpoint, body, JSON)?;
         let longest = self.timeout + longer;
         match tokio::time::timeout(longest, self.exchange(request)).await {
             Ok(answer) => answer,
@@ -142,8 +131,49 @@ impl Client {
         }
     }
 
+    fn request(
+        &self,
+        method: Method,
+        endpoint: &Endpoint,
+        body: Option<Bytes>,
+        accept: HeaderValue,
+    ) -> Result<Request<Full<Bytes>>, Error> {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(endpoint.as_str())
+            .header(header::USER_AGENT, USER_AGENT)
+            .header(header::ACCEPT, accept);
+        if let Some(tenant) = &self.tenant {
+            request = request.header(TENANT, tenant);
+        }
+        if body.is_some() {
+            request = request.header(header::CONTENT_TYPE, JSON);
+        }
+        request.body(Full::new(body.unwrap_or_default())).map_err(|cause| Error::BadUrl {
+            url: endpoint.as_str().to_owned(),
+            reason: cause.to_string(),
+        })
+    }
+
+    /// Opens a stream of server-sent events. Any answer but success is an error.
+    pub(crate) async fn open(&self, endpoint: Endpoint) -> Result<Incoming, Error> {
+        let request = self.request(Method::GET, &endpoint, None, EVENTS)?;
+        let answer = tokio::time::timeout(self.timeout, self.http.request(request)).await;
+        let timeout = |_| Error::Timeout { url: self.url(), seconds: self.timeout.as_secs() };
+        let response = answer.map_err(timeout)?.map_err(|error| self.not_sent(&error))?;
+        if response.status().is_success() {
+            return Ok(response.into_body());
+        }
+        let response = self.read(response).await?;
+        Err(response.refusal())
+    }
+
     async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Response, Error> {
         let response = self.http.request(request).await.map_err(|error| self.not_sent(&error))?;
+        self.read(response).await
+    }
+
+    async fn read(&self, response: http::Response<Incoming>) -> Result<Response, Error> {
         let (head, body) = response.into_parts();
         let body = Limited::new(body, MAX_RESPONSE_BYTES).collect().await.map_err(|cause| {
             if cause.is::<LengthLimitError>() {

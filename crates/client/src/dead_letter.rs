@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use http::Method;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::job::OneJob;
-use crate::{Client, Error, Job, JobFilter, Page, PageAt, WithJson};
+use crate::{BulkOutcome, Client, Error, Job, JobFilter, Page, PageAt, WithJson};
 
 const PURGE_TIMEOUT: Duration = Duration::from_secs(600);
 
@@ -39,7 +39,37 @@ pub struct Purged {
     pub failed: u64,
 }
 
+/// Selects jobs in the dead letter. Fields that are `None` match all.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct DeadLetterFilter {
+    /// Only jobs of this queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<String>,
+    /// An exact job type, or a prefix followed by `*`.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// Only jobs whose last error has this type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_type: Option<String>,
+    /// Only jobs discarded at or after this time, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// Only jobs discarded before this time, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+}
+
 impl Client {
+    /// Retries all matching jobs.
+    pub async fn retry_dead_letters(
+        &self,
+        filter: &DeadLetterFilter,
+    ) -> Result<WithJson<BulkOutcome>, Error> {
+        let body = json!({"filter": filter, "confirm": true});
+        let endpoint = self.endpoint(&["dead-letter", "retry"]);
+        self.send_json(Method::POST, endpoint, &body, PURGE_TIMEOUT).await?.read()
+    }
+
     /// Reads one page of the dead letter. The filter's state is ignored.
     pub async fn dead_letters(
         &self,

@@ -36,6 +36,8 @@ pub struct Job {
     pub timeout_ms: Option<u64>,
     /// Length of the reservation in milliseconds.
     pub visibility_timeout_ms: Option<u64>,
+    /// The rate limit that the job carries, a JSON object as the client wrote it.
+    pub rate_limit: Option<Box<RawValue>>,
     /// The worker of the current or last execution.
     pub worker_id: Option<String>,
     /// When the server accepted it.

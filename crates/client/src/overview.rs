@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::{Client, Counts, Error, WithJson};
 
@@ -44,6 +45,8 @@ pub struct Maintenance {
 /// The settings that the server was started with, by their keys.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ServerSettings {
+    /// The absolute path of the data directory, on the server's machine.
+    pub data_directory: Option<String>,
     /// Every setting in force, by its key.
     pub config: BTreeMap<String, String>,
 }
@@ -63,6 +66,23 @@ impl Client {
     /// Whether the server is in maintenance.
     pub async fn maintenance(&self) -> Result<WithJson<Maintenance>, Error> {
         self.get(self.endpoint(&["admin", "system", "maintenance"])).await?.read()
+    }
+
+    /// Turns maintenance mode on or off. The reason and the expected duration (ISO 8601) are for people.
+    pub async fn set_maintenance(
+        &self,
+        enabled: bool,
+        reason: Option<&str>,
+        expected: Option<&str>,
+    ) -> Result<WithJson<Maintenance>, Error> {
+        let mut body = json!({"enabled": enabled});
+        if let Some(reason) = reason {
+            body["reason"] = json!(reason);
+        }
+        if let Some(expected) = expected {
+            body["estimated_duration"] = json!(expected);
+        }
+        self.post(self.endpoint(&["admin", "system", "maintenance"]), &body).await?.read()
     }
 
     /// The settings that the server runs with.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::page::Pagination;
-use crate::{Client, Error, Page, PageAt, WithJson};
+use crate::{Client, Error, Page, PageAt, Purged, WithJson};
 
 const PURGE_TIMEOUT: Duration = Duration::from_secs(600);
 
@@ -167,6 +167,22 @@ impl Client {
             return self.delete(endpoint).await?.read();
         }
         let (endpoint, body) = (endpoint.query("purge", Some(true)), json!({"confirm": true}));
+        self.send_json(Method::DELETE, endpoint, &body, PURGE_TIMEOUT).await?.read()
+    }
+
+    /// Deletes the jobs of a queue that are in one of these states, and optionally only those created
+    /// before a time (RFC 3339).
+    pub async fn purge_queue(
+        &self,
+        name: &str,
+        states: &[String],
+        older_than: Option<&str>,
+    ) -> Result<WithJson<Purged>, Error> {
+        let mut body = json!({"states": states, "confirm": true});
+        if let Some(time) = older_than {
+            body["older_than"] = json!(time);
+        }
+        let endpoint = self.endpoint(&["admin", "queues", name, "jobs"]);
         self.send_json(Method::DELETE, endpoint, &body, PURGE_TIMEOUT).await?.read()
     }
 

@@ -44,7 +44,7 @@ impl Response {
         })
     }
 
-    fn refusal(&self) -> Error {
+    pub fn refusal(&self) -> Error {
         match serde_json::from_slice::<ErrorBody>(&self.body) {
             Ok(body) => Error::Refused(Box::new(Refusal {
                 status: self.status,

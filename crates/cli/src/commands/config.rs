@@ -13,7 +13,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<(), Failure> {
             serde_json::to_string_pretty(&rows).map_err(|e| Failure::error(e.to_string()))?;
         return print_line(&json);
     }
-    let mut table = Table::new(&["SETTING", "VALUE", "ORIGIN"]);
+    let mut table = Table::new(&["SETTING", "VALUE", "ORIGIN"]).with_text();
     for row in &rows {
         table.row(vec![row.key.to_string(), row.value.to_string(), row.origin.to_string()]);
     }

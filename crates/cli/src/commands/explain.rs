@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::rate::short;
 use crate::Failure;
+use crate::hints::in_commands;
 use crate::output::{
-    Table, decimal, moment, percent, plural, print, print_json, printable, relative,
+    Table, decimal, moment, paragraph, percent, plural, print, print_json, printable, relative,
 };
 use crate::remote::Remote;
 
@@ -39,14 +40,19 @@ impl Explain {
 }
 
 fn describe(why: &Explanation) -> String {
-    let parts = [format!("{}\n", printable(&why.summary)), reasons(why), facts(why), limits(why)];
+    let parts = [
+        format!("{}\n", paragraph(&printable(&in_commands(&why.summary)))),
+        reasons(why),
+        facts(why),
+        limits(why),
+    ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 fn reasons(why: &Explanation) -> String {
     let mut table = Table::of_fields();
     for reason in &why.reasons {
-        table.field(&reason.code, &reason.message);
+        table.field(&reason.code, in_commands(&reason.message));
     }
     table.take()
 }
@@ -96,7 +102,8 @@ fn tenant(tenant: &ExplainedTenant) -> String {
 }
 
 fn limits(why: &Explanation) -> String {
-    let mut table = Table::new(&["LIMIT", "KIND", "USED", "OF", "OPENS"]).numbers_in([2, 3]);
+    let mut table =
+        Table::new(&["LIMIT", "KIND", "USED", "OF", "OPENS"]).numbers_in([2, 3]).hide_first([1]);
     for limit in &why.limits {
         table.row(vec![
             limit.key.clone(),
@@ -106,7 +113,7 @@ fn limits(why: &Explanation) -> String {
             limit.opens_at.as_deref().map_or_else(|| "-".to_owned(), relative),
         ]);
     }
-    table.take()
+    table.finish()
 }
 
 fn most(limit: &ExplainedLimit) -> String {

@@ -3,10 +3,12 @@
 use clap::Args;
 use rota_client::{FairTenant, Fairness as Shares, SchedulingStats};
 
+use super::number::at_least;
 use super::rate::short;
 use crate::Failure;
 use crate::output::{
-    Table, bar, decimal, milliseconds, percent, plural, print, print_json, printable, remark,
+    Table, bar, decimal, milliseconds, paragraph, percent, plural, print, print_json, printable,
+    remark,
 };
 use crate::remote::Remote;
 
@@ -22,7 +24,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Fairness {
     /// Maximum number of tenants to show
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = at_least(1_u64))]
     limit: Option<u64>,
 
     /// Show how often each queue was served, instead of each tenant
@@ -44,9 +46,9 @@ impl Fairness {
         if self.remote.json {
             return print_json(&shares);
         }
-        print(&format!("{}\n", headline(&shares)))?;
+        print(&format!("{}\n", paragraph(&headline(&shares))))?;
         if let Some(sentence) = scope(&shares) {
-            print(&format!("{sentence}\n"))?;
+            print(&format!("{}\n", paragraph(&sentence)))?;
         }
         if shares.tenants.is_empty() {
             remark("no tenants yet; the first job of a tenant makes it known");
@@ -100,7 +102,7 @@ fn scope(shares: &Shares) -> Option<String> {
 
 fn tenants(tenants: &[FairTenant]) -> String {
     let header = ["TENANT", "WEIGHT", "BACKLOG", "ACTIVE", "DISPATCHED", "ENTITLED", "ACTUAL", ""];
-    let mut table = Table::new(&header).numbers_in(1..7);
+    let mut table = Table::new(&header).numbers_in(1..7).hide_first([7, 2, 4, 3, 1]);
     let shares = tenants.iter().flat_map(|tenant| [tenant.entitled_share, tenant.actual_share]);
     let most = shares.fold(0.0, f64::max);
     for tenant in tenants {
@@ -118,7 +120,7 @@ fn tenants(tenants: &[FairTenant]) -> String {
             format!("{bar}{note}"),
         ]);
     }
-    table.take()
+    table.finish()
 }
 
 fn queues(stats: &SchedulingStats) -> String {
@@ -129,7 +131,8 @@ fn queues(stats: &SchedulingStats) -> String {
         header.insert(1, "TENANT");
     }
     let first = 1 + usize::from(by_tenant);
-    let mut table = Table::new(&header).numbers_in(first..first + 4);
+    let mut table =
+        Table::new(&header).numbers_in(first..first + 4).hide_first([first + 2, first + 3]);
     for queue in &stats.queues {
         let mut cells = vec![queue.name.clone()];
         if by_tenant {
@@ -144,5 +147,5 @@ fn queues(stats: &SchedulingStats) -> String {
         ]);
         table.row(cells);
     }
-    table.take()
+    table.finish()
 }

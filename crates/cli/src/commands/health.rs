@@ -34,7 +34,7 @@ impl Health {
         match &*health.status {
             "ok" => Ok(()),
             other => Err(Failure::error(format!("the server is {other}"))
-                .hint("New jobs may be refused. Its log says why; look at the disk first.")),
+                .hint("New jobs may be rejected. Its log says why; look at the disk first.")),
         }
     }
 }

@@ -3,6 +3,7 @@
 use clap::Args;
 use rota_client::{JobRateLimit, Rate};
 
+use super::number::at_least;
 use super::rate::rate;
 
 #[derive(Debug, Args)]
@@ -12,7 +13,7 @@ pub(crate) struct JobLimit {
     limit_key: Option<String>,
 
     /// Maximum active jobs of the key
-    #[arg(long, value_name = "N", help_heading = "Rate limit")]
+    #[arg(long, value_name = "N", value_parser = at_least(0_u64), help_heading = "Rate limit")]
     limit_concurrency: Option<u64>,
 
     /// Maximum starts in a period, such as 100/1m

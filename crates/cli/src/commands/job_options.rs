@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::job_limit::JobLimit;
+use super::number::{at_least, between};
 
 #[derive(Debug, Args)]
 pub(crate) struct JobOptions {
@@ -25,11 +26,11 @@ pub(crate) struct JobOptions {
     queue: Option<String>,
 
     /// Priority from -100 to 100, higher goes first; or high, normal, low
-    #[arg(long, value_name = "N", value_parser = priority, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = priority)]
     priority: Option<i64>,
 
     /// Total executions, including the first
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least(1_u32))]
     max_attempts: Option<u32>,
 
     /// The retry policy: a JSON object, such as '{"backoff_strategy": "linear"}'
@@ -37,11 +38,11 @@ pub(crate) struct JobOptions {
     retry: Option<JsonObject>,
 
     /// How long an attempt may take, such as 90s or 2h
-    #[arg(long, value_name = "DURATION", value_parser = duration_ms)]
+    #[arg(long, value_name = "DURATION", value_parser = longer_than_0)]
     timeout: Option<u64>,
 
     /// How long its worker may stay silent before another gets the job
-    #[arg(long, value_name = "DURATION", value_parser = duration_ms)]
+    #[arg(long, value_name = "DURATION", value_parser = longer_than_0)]
     visibility_timeout: Option<u64>,
 
     #[command(flatten)]
@@ -103,6 +104,14 @@ pub(crate) fn duration_ms(text: &str) -> Result<u64, String> {
     Ok(ms as u64)
 }
 
+/// The same for what makes no sense without any time.
+pub(crate) fn longer_than_0(text: &str) -> Result<u64, String> {
+    match duration_ms(text)? {
+        0 => Err("it must be longer than 0".to_owned()),
+        ms => Ok(ms),
+    }
+}
+
 fn json_array(text: &str) -> Result<JsonArray, String> {
     let value: Box<RawValue> = serde_json::from_str(text).map_err(not_json)?;
     serde_json::from_str(value.get()).map(JsonArray).map_err(|_| {
@@ -127,7 +136,9 @@ fn priority(text: &str) -> Result<i64, String> {
         "high" => Ok(10),
         "normal" => Ok(0),
         "low" => Ok(-10),
-        _ => text.parse().map_err(|_| "a number, high, normal or low is expected".to_owned()),
+        _ => between(-100, 100)(text).map_err(|_| {
+            "a whole number from -100 to 100 is expected, or high, normal or low".to_owned()
+        }),
     }
 }
 

@@ -11,6 +11,7 @@ mod dead_letter;
 mod demo;
 mod doctor;
 mod enqueue;
+mod events;
 mod explain;
 mod fairness;
 mod health;
@@ -18,7 +19,9 @@ mod job_limit;
 mod job_options;
 mod jobs;
 mod limits;
+mod maintenance;
 mod named;
+mod number;
 mod pools;
 mod queues;
 mod rate;
@@ -52,7 +55,9 @@ pub(crate) enum Command {
     Limits(limits::Limits),
     Cron(cron::Crons),
     DeadLetter(dead_letter::DeadLetter),
+    Events(events::Events),
     Health(health::Health),
+    Maintenance(maintenance::Maintenance),
     Backup(backup::Backup),
     Restore(restore::Restore),
     Doctor(doctor::Doctor),
@@ -82,7 +87,9 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         Command::Limits(command) => wait_for(command.run()),
         Command::Cron(command) => wait_for(command.run()),
         Command::DeadLetter(command) => wait_for(command.run()),
+        Command::Events(command) => wait_for(command.run()),
         Command::Health(command) => wait_for(command.run()),
+        Command::Maintenance(command) => wait_for(command.run()),
         Command::Backup(command) => command.run(),
         Command::Restore(command) => command.run(),
         Command::Doctor(command) => wait_for(command.run()),

@@ -5,7 +5,7 @@ use serde_json::Number;
 
 /// A count, or `none`.
 pub(crate) fn count(text: &str) -> Result<Setting<u64>, String> {
-    let expected = |_| "a whole number or none is expected".to_owned();
+    let expected = |_| "a whole number of at least 0, or none, is expected".to_owned();
     or_none(text, |text| text.parse().map_err(expected))
 }
 

@@ -3,7 +3,7 @@
 use rota_client::{Error, Page, PageAt, WithJson};
 use serde_json::json;
 
-use super::{Table, print, remark};
+use super::{Table, paragraph, print, remark};
 use crate::Failure;
 
 /// A list printed page by page, so that a long one needs little memory and starts at once. As
@@ -18,6 +18,8 @@ pub(crate) struct List<'a> {
     pub longest_page: u32,
     pub cursor: Option<String>,
     pub table: Table,
+    /// The column of tenants, which is left out of a list with only one of them.
+    pub tenants_in: Option<usize>,
     /// Message for an empty list.
     pub if_empty: &'a str,
     /// Message if there are more items than requested.
@@ -41,6 +43,9 @@ impl List<'_> {
         loop {
             let page = page_at(self.limit(count), next.as_ref()).await?;
             page.items.iter().for_each(|item| self.table.row(cells(item)));
+            if let (0, None, Some(column)) = (count, &page.next, self.tenants_in) {
+                self.table.remove_if_same(column);
+            }
             print(&self.table.take())?;
             count += page.items.len() as u64;
             next = page.next;
@@ -52,6 +57,9 @@ impl List<'_> {
             (0, _) => remark(self.if_empty),
             (_, Some(_)) => remark(self.if_more),
             (_, None) => {}
+        }
+        if let Some(note) = self.table.note() {
+            remark(&paragraph(&note));
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod bar;
 mod each;
+mod keys;
 mod list;
 mod number;
 mod plural;
@@ -9,6 +10,8 @@ mod screen;
 mod shorten;
 mod table;
 mod time;
+mod width;
+mod wrap;
 
 use std::io::{ErrorKind, Write};
 
@@ -18,6 +21,7 @@ use crate::Failure;
 
 pub(crate) use bar::bar;
 pub(crate) use each::each;
+pub(crate) use keys::Keys;
 pub(crate) use list::List;
 pub(crate) use number::{decimal, percent};
 pub(crate) use plural::{grouped, plural};
@@ -25,6 +29,8 @@ pub(crate) use screen::{CLEAR, Room, screen};
 pub(crate) use shorten::{cut, shortened};
 pub(crate) use table::{Table, printable};
 pub(crate) use time::{milliseconds, moment, relative};
+pub(crate) use width::width;
+pub(crate) use wrap::paragraph;
 
 /// Prints to standard output unchanged.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {

@@ -102,3 +102,22 @@ fn an_empty_dead_letter_is_explained() {
     assert_eq!((ran.code, &*ran.stdout), (0, ""));
     assert!(ran.stderr.starts_with("no jobs in the dead letter"), "{}", ran.stderr);
 }
+
+#[test]
+fn failed_jobs_are_retried_by_their_error() {
+    let server = Server::start();
+    discarded(&server, "email", 1);
+    discarded(&server, "reports", 1);
+    let retry = |options: &[&str]| rota(&server, &[&["dead-letter", "retry"], options].concat());
+    assert!(retry(&[]).failed(2).contains("no jobs are named"));
+    let would = "this would retry all jobs in the dead letter with error=x, queue=email";
+    assert!(retry(&["--error", "x", "--queue", "email"]).failed(2).contains(would));
+    assert_eq!(retry(&["--error", "x", "--yes"]).printed(), "retried 0 jobs\n");
+    let by_error =
+        ["--error", "smtp_timeout", "--queue", "email", "--since", "1h", "--yes", "--json"];
+    assert_eq!(retry(&by_error).json()["succeeded"], 1);
+    assert_eq!(total(&server), 1);
+    assert_eq!(retry(&["--all", "--yes"]).printed(), "retried 1 job\n");
+    assert_eq!(total(&server), 0);
+    assert!(retry(&["--all", "some-id"]).failed(2).contains("cannot be used with"));
+}

@@ -123,16 +123,16 @@ fn mistakes_are_told_as_json_too() {
 }
 
 #[test]
-fn what_the_server_refuses_is_exit_code_5_in_its_words() {
+fn what_the_server_rejects_is_exit_code_5_in_its_words() {
     let server = Server::start();
-    looks_like!("refused", rota(&server, &["enqueue", "a.b", "--priority", "1000"]).failed(5));
+    looks_like!("rejected", rota(&server, &["enqueue", "a.b", "--queue", "No Queue"]).failed(5));
     let error = rota(&server, &["enqueue", "NotAType", "--json"]).json_error(5);
     assert_eq!((&error["code"], &error["status"]), (&json!("invalid_request"), &json!(400)));
     assert_eq!(error["details"]["field"], "type");
 }
 
 #[test]
-fn the_same_id_twice_is_refused() {
+fn the_same_id_twice_is_rejected() {
     let server = Server::start();
     let arguments = ["enqueue", "a.b", "--id", "01936c7e-1111-7abc-8def-0123456789ab", "--json"];
     rota(&server, &arguments).json();

@@ -117,7 +117,7 @@ fn bad_filters_are_mistakes() {
     let message = |arguments: &[&str]| rota(&server, &[&["jobs", "list"], arguments].concat());
     assert!(message(&["--state", "done"]).failed(2).contains("possible values: pending"));
     assert!(message(&["--since", "yesterday"]).failed(2).contains("how long ago"));
-    assert!(message(&["--limit", "0"]).failed(2).contains("0 is not in"));
+    assert!(message(&["--limit", "0"]).failed(2).contains("at least 1"));
     message(&["--queue", "No Queue"]).failed(5);
     message(&["--cursor", "mine"]).failed(5);
 }

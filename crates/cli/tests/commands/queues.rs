@@ -116,3 +116,20 @@ fn no_queues_is_explained() {
     assert_eq!((ran.code, &*ran.stdout), (0, ""));
     assert!(ran.stderr.starts_with("no queues yet"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_queue_is_purged_by_state() {
+    let server = with_queues();
+    let message = rota(&server, &["queues", "purge", "email"]).failed(2);
+    let would = "this would delete all jobs of the queue email that are available, scheduled";
+    assert!(message.contains(would), "{message}");
+    let purge = |options: &[&str]| rota(&server, &[&["queues", "purge"], options].concat());
+    assert_eq!(purge(&["email", "--yes", "--older-than", "1h"]).printed(), "deleted 0 jobs\n");
+    assert_eq!(purge(&["email", "--yes"]).printed(), "deleted 11 jobs\n");
+    let deleted = purge(&["email", "--state", "discarded", "--yes", "--json"]).json();
+    assert_eq!(deleted, json!({"deleted": 1, "failed": 0}));
+    let stats = rota(&server, &["queues", "stats", "email", "--json"]).json();
+    assert_eq!((&stats["stats"]["active"], &stats["stats"]["available"]), (&json!(1), &json!(0)));
+    assert!(purge(&["email", "--state", "active", "--yes"]).failed(2).contains("possible values"));
+    purge(&["nothing", "--yes"]).failed(4);
+}

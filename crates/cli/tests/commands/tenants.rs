@@ -100,8 +100,8 @@ fn changes_say_what_was_changed() {
     ], "pagination": {"total": 2, "page": 1, "per_page": 100}}"#;
     let server = scripted(&[(200, changes)]);
     let text = rota_at(&server.url, &["tenants", "changes", "acme"]).printed();
-    assert!(text.contains("limits  limits.max_concurrency 10 -> 5  their API is down"), "{text}");
-    assert!(text.contains("put     fairness_weight none -> 5"), "{text}");
+    assert!(text.contains("limits  their API is down  limits.max_concurrency 10 -> 5"), "{text}");
+    assert!(text.contains("put                        fairness_weight none -> 5"), "{text}");
     assert_eq!(server.asked(), ["GET /ojs/v1/admin/tenants/acme/changes?per_page=100"]);
     let list = rota_at(&server.url, &["tenants", "changes", "acme", "--json"]).json();
     assert_eq!(list["changes"][0]["what"], "limits");

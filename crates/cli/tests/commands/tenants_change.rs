@@ -1,6 +1,8 @@
 use crate::fake::scripted;
 use crate::looks_like;
-use crate::run::rota_at;
+use serde_json::json;
+
+use crate::run::{rota, rota_at};
 use crate::tenants::STATS;
 
 const TENANT: &str = r#"{
@@ -36,7 +38,31 @@ fn a_tenant_is_set_with_every_option() {
         r#""max_queue_depth":50000,"max_scheduled":5},"fairness_weight":5,"priority_boost":-3,"#,
         r#""max_priority":50,"quota":"soft","reason":"trial"}"#
     );
-    assert_eq!(server.asked(), [format!("PUT /ojs/v1/admin/tenants/acme {body}")]);
+    rota_at(&server.url, &[&arguments[..], &["--replace"]].concat()).printed();
+    let merged = format!("PUT /ojs/v1/admin/tenants/acme/limits {body}");
+    assert_eq!(server.asked(), [merged, format!("PUT /ojs/v1/admin/tenants/acme {body}")]);
+}
+
+#[test]
+fn what_is_not_given_stays_unless_all_is_replaced() {
+    let server = crate::support::Server::start();
+    let set = |options: &[&str]| {
+        rota(&server, &[&["tenants", "set", "acme", "--json"], options].concat()).json()
+    };
+    set(&["--weight", "5", "--max-enqueue-rate", "1000/1m"]);
+    let tenant = set(&["--max-concurrency", "10"]);
+    assert_eq!(
+        (&tenant["fairness_weight"], &tenant["limits"]["max_concurrency"]),
+        (&json!(5), &json!(10))
+    );
+    assert_eq!(tenant["limits"]["max_enqueue_rate"]["limit"], 1000);
+    let tenant = set(&["--max-concurrency", "0", "--replace"]);
+    assert_eq!(
+        (&tenant["fairness_weight"], &tenant["limits"]["max_enqueue_rate"]),
+        (&json!(1), &json!(null))
+    );
+    let text = rota(&server, &["tenants", "show", "acme"]).printed();
+    assert!(text.contains("\nmax concurrency   0 (no job starts)\n"), "{text}");
 }
 
 #[test]
@@ -58,12 +84,18 @@ fn mistakes_are_explained_before_anything_is_sent() {
         let arguments = [&["tenants", action, "acme"], options].concat();
         rota_at(&server.url, &arguments).failed(2)
     };
-    assert!(message("set", &[]).contains("nothing is said about the tenant"));
-    assert!(message("set", &["--reason", "x"]).contains("nothing is said about the tenant"));
+    assert!(message("set", &[]).contains("nothing is given to set"));
+    assert!(message("set", &["--reason", "x"]).contains("nothing is given to set"));
     assert!(message("limits", &["--reason", "x"]).contains("nothing to change"));
     assert!(message("set", &["--weight", "0"]).contains("a number above 0"));
-    assert!(message("set", &["--max-concurrency", "-1"]).contains("unexpected argument '-1'"));
-    assert!(message("set", &["--max-concurrency", "x"]).contains("a whole number or none"));
+    assert!(
+        message("set", &["--max-concurrency", "-1"])
+            .contains("a whole number of at least 0, or none")
+    );
+    assert!(
+        message("set", &["--max-concurrency", "x"])
+            .contains("a whole number of at least 0, or none")
+    );
     assert!(message("set", &["--max-enqueue-rate", "1000"]).contains("a rate such as 100/1m"));
     assert!(message("set", &["--quota", "x"]).contains("possible values: hard, soft"));
     for action in ["show", "stats", "changes", "limits", "release", "delete"] {

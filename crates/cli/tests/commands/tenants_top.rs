@@ -108,7 +108,7 @@ fn a_terminal_shows_what_it_has_room_for() {
     let first = &screens[0];
     assert!(first.starts_with("weighted by job") && first.contains("ENQUEUED/M\n"), "{first}");
     assert!(first.contains("\ncustomer-o…orth-00001 ") && first.contains("-00019 "), "{first}");
-    assert!(first.ends_with("\n… and 11 more\n"), "{first}");
+    assert!(first.ends_with("\n… and 11 more; q quits\n"), "{first}");
 }
 
 #[cfg(target_os = "linux")]
@@ -121,5 +121,30 @@ fn a_terminal_that_shrinks_shows_less() {
     let last = screens.last().unwrap();
     assert_fits(last, 40, 10);
     assert!(last.contains("\nTENANT ") && last.contains(" DISPATCHED  BACKLOG\n"), "{last}");
-    assert!(last.contains("-00005 ") && last.ends_with("\n… and 25 more\n"), "{last}");
+    assert!(last.contains("-00005 ") && last.ends_with("\n… and 25 more; q quits\n"), "{last}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn q_quits_and_restores_the_terminal() {
+    use std::io::Write;
+    let rota = crate::support::binary();
+    let line = format!(
+        "stty rows 24 cols 80; {} tenants top --url {}; echo code $?; stty -a | tr ' ' '\\n' | grep icanon",
+        rota.display(),
+        many()
+    );
+    let mut child = std::process::Command::new("script")
+        .args(["-qec", &line, "/dev/null"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut keys = child.stdin.take().unwrap();
+    // Other keys do nothing; the terminal keeps what is typed before it listens.
+    keys.write_all(b"xq").unwrap();
+    let shown = child.wait_with_output().unwrap();
+    drop(keys);
+    let text = String::from_utf8(shown.stdout).unwrap();
+    assert!(text.contains("code 0") && text.trim_end().ends_with("\nicanon"), "{text}");
 }

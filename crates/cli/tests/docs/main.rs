@@ -3,11 +3,20 @@
 // Tests fail by panicking.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../support/mod.rs"]
+mod support;
+
+mod commands;
+mod examples;
 mod glossary;
 mod module_map;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// Held by tests that may write `docs/cli.md`.
+static CLI_PAGE: Mutex<()> = Mutex::new(());
 
 /// The root of the repository.
 fn root() -> PathBuf {
@@ -44,4 +53,27 @@ fn table(text: &str, heading: &str) -> Vec<Vec<String>> {
     let cells =
         |row: &str| row.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect();
     rows.map(cells).collect()
+}
+
+/// Compares the part of a page between the markers `<!-- name: begin -->` and `<!-- name: end -->` with
+/// what it should be, or writes it if `UPDATE_DOCS` is set.
+#[track_caller]
+fn update_or_compare(page: &str, name: &str, wanted: &str) {
+    let path = root().join(page);
+    let text = fs::read_to_string(&path).unwrap();
+    let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
+    let (before, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("{page}: no {begin}"));
+    let (current, after) = rest.split_once(&end).unwrap_or_else(|| panic!("{page}: no {end}"));
+    if current == wanted {
+        return;
+    }
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(path, format!("{before}{begin}{wanted}{end}{after}")).unwrap();
+        return;
+    }
+    let differs = current.lines().zip(wanted.lines()).find(|(is, wanted)| is != wanted);
+    panic!(
+        "the {name} in {page} are out of date: {differs:?}\n\
+         update them with: UPDATE_DOCS=1 cargo test -p rota --test docs"
+    );
 }

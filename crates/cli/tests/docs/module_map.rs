@@ -5,32 +5,14 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use crate::{architecture, root, rust_files};
+use crate::{root, rust_files, update_or_compare};
 
-const BEGIN: &str = "<!-- module map: begin -->\n";
-const END: &str = "<!-- module map: end -->";
 /// In these crates and folders the modules of each folder are listed, too; elsewhere a folder is one line.
 const IN_DETAIL: [&str; 3] = ["engine", "server", "store-sqlite"];
 
 #[test]
 fn the_module_map_is_that_of_the_tree() {
-    let text = architecture();
-    let (before, rest) = text.split_once(BEGIN).expect("the map begins");
-    let (map, after) = rest.split_once(END).expect("the map ends");
-    let wanted = module_map();
-    if map == wanted {
-        return;
-    }
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        let text = format!("{before}{BEGIN}{wanted}{END}{after}");
-        fs::write(root().join("ARCHITECTURE.md"), text).unwrap();
-        return;
-    }
-    let differs = map.lines().zip(wanted.lines()).find(|(is, wanted)| is != wanted);
-    panic!(
-        "the module map in ARCHITECTURE.md is out of date: {differs:?}\n\
-         update it with: UPDATE_DOCS=1 cargo test -p rota --test docs"
-    );
+    update_or_compare("ARCHITECTURE.md", "module map", &module_map());
 }
 
 fn module_map() -> String {

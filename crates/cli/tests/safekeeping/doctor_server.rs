@@ -99,6 +99,7 @@ fn a_server_of_another_directory_is_told() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let what = finding(&ended, "data")["what"].clone();
     assert!(what.as_str().unwrap().contains(&server.dir().display().to_string()), "{what}");
+    assert!(what.as_str().unwrap().starts_with("The server uses another directory: "), "{what}");
 }
 
 #[test]

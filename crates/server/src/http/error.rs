@@ -201,9 +201,9 @@ impl ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response<Body> {
         if self.0.status.is_server_error() {
-            tracing::warn!(status = self.0.status.as_u16(), error = %self.0.message, "refused");
+            tracing::warn!(status = self.0.status.as_u16(), error = %self.0.message, "rejected");
         } else {
-            tracing::debug!(status = self.0.status.as_u16(), error = %self.0.message, "refused");
+            tracing::debug!(status = self.0.status.as_u16(), error = %self.0.message, "rejected");
         }
         let mut response = reply::json(self.0.status, &self.body());
         for (name, value) in &self.0.headers {

@@ -12,6 +12,7 @@ use clap::{Args, ValueEnum};
 use rota_bench::{BenchError, Line, Options, Progress};
 
 use super::job_options::duration_ms;
+use super::number::between;
 use crate::Failure;
 use crate::output::{print, print_json};
 use bar::Bar;
@@ -39,7 +40,7 @@ pub(crate) struct Bench {
     what: Vec<What>,
 
     /// Number of concurrent connections
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = between(1_u16, 10_000))]
     connections: u16,
 
     /// Duration of each measurement
@@ -47,23 +48,23 @@ pub(crate) struct Bench {
     duration: Duration,
 
     /// Bytes in a job's arguments
-    #[arg(long, value_name = "BYTES", default_value_t = 200, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    #[arg(long, value_name = "BYTES", default_value_t = 200, value_parser = between(0_u32, 100_000))]
     payload: u32,
 
     /// Jobs in a batch
-    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(2..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = between(2_u16, 1000))]
     batch: u16,
 
     /// Number of tenants in `tenants`
-    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..=10_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = between(100_u64, 10_000_000))]
     tenants: u64,
 
     /// Number of waiting jobs in `depth`, and of blocked jobs in `tenants`
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(10_000..=100_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = between(10_000_u64, 100_000_000))]
     jobs: u64,
 
     /// Number of types, lanes and queues in `scheduler`; its other sizes scale with it
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = between(100_u64, 10_000))]
     lanes: u64,
 
     /// When a commit counts as durable

@@ -19,8 +19,10 @@ pub(super) fn json(options: &Options, lines: &[Line]) -> Value {
 }
 
 pub(super) fn text(options: &Options, lines: &[Line]) -> String {
-    let mut table =
-        Table::new(&["", "VALUE", "", "P50", "P99", "P99.9", "RATIO"]).numbers_in([1, 3, 4, 5]);
+    let mut table = Table::new(&["", "VALUE", "", "P50", "P99", "P99.9", "RATIO"])
+        .numbers_in([1, 3, 4, 5])
+        .hide_first([5, 3])
+        .with_text();
     for line in lines {
         let time = |pick: fn(&rota_bench::Percentiles) -> f64| {
             line.times.as_ref().map(|times| milliseconds(pick(times))).unwrap_or_default()
@@ -45,7 +47,7 @@ pub(super) fn text(options: &Options, lines: &[Line]) -> String {
         options.payload,
         options.batch,
     );
-    head + &table.take()
+    head + &table.finish()
 }
 
 fn cores() -> usize {

@@ -16,7 +16,8 @@ pub(super) async fn list(client: &Client, as_json: bool) -> Result<(), Failure> 
         most: None,
         longest_page: LONGEST_PAGE,
         cursor: None,
-        table: Table::new(&header).numbers_in([6]),
+        table: Table::new(&header).numbers_in([6]).hide_first([6, 3, 7, 5, 4]),
+        tenants_in: Some(1),
         if_empty: "no schedules; `rota cron add --help` shows how to add one",
         if_more: "",
     };

@@ -2,12 +2,14 @@
 
 mod list;
 mod purge;
+mod retry;
 mod stats;
 
 use clap::{Args, Subcommand};
 
 use self::list::ListArgs;
 use self::purge::Purge;
+use self::retry::Retry;
 use super::confirm::Confirm;
 use super::jobs::describe;
 use crate::Failure;
@@ -20,7 +22,7 @@ Examples:
   rota dead-letter                             the newest 20
   rota dead-letter --queue email --type 'email.*' --since 1d
   rota dead-letter show 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7
-  rota dead-letter retry 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7";
+  rota dead-letter retry --error smtp_timeout --yes";
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
@@ -29,12 +31,6 @@ Examples:
 const STATS_EXAMPLES: &str = "\
 Examples:
   rota dead-letter stats                       how many, by queue";
-
-const RETRY_EXAMPLES: &str = "\
-Examples:
-  rota dead-letter retry 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7
-
-The job starts over: attempt 0, no errors, the same id.";
 
 const DELETE_EXAMPLES: &str = "\
 Examples:
@@ -72,12 +68,8 @@ enum Action {
     #[command(after_help = STATS_EXAMPLES)]
     Stats,
 
-    /// Retry jobs from the start
-    #[command(after_help = RETRY_EXAMPLES)]
-    Retry {
-        #[arg(value_name = "ID", value_parser = named, required = true)]
-        ids: Vec<String>,
-    },
+    /// Retry jobs from the start, by id or by error, queue, type and time
+    Retry(Retry),
 
     /// Delete jobs
     #[command(after_help = DELETE_EXAMPLES)]
@@ -107,10 +99,7 @@ impl DeadLetter {
                 if json { print_json(&job) } else { print(&describe(&job)) }
             }
             Action::Stats => stats::print(&client, json).await,
-            Action::Retry { ids } => {
-                let act = async |id: &str| client.retry_dead_letter(id).await;
-                each(&ids, "retried", "jobs", json, act).await
-            }
+            Action::Retry(retry) => retry.run(&client, json).await,
             Action::Delete { ids, confirm } => {
                 // A single id is typed deliberately; several may come from a script.
                 if ids.len() > 1 {

@@ -6,7 +6,6 @@ mod load;
 mod noisy_neighbour;
 mod picture;
 mod server;
-mod signals;
 mod summary;
 mod tally;
 
@@ -28,6 +27,10 @@ ends. Nothing need be running, and nothing that runs is touched.";
 pub(crate) struct Demo {
     #[command(subcommand)]
     what: What,
+
+    /// Print JSON for scripts
+    #[arg(long, global = true)]
+    json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -43,7 +46,7 @@ impl Demo {
             .build()
             .map_err(|e| Failure::error(format!("the runtime cannot be started: {e}")))?;
         match self.what {
-            What::NoisyNeighbour(demo) => runtime.block_on(demo.run()),
+            What::NoisyNeighbour(demo) => runtime.block_on(demo.run(self.json)),
         }
     }
 }

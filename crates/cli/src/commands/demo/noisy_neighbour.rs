@@ -9,11 +9,11 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::act::{Act, FAIR, UNFAIR};
 use super::picture::picture;
-use super::signals::Signals;
 use super::summary;
 use crate::Failure;
 use crate::commands::job_options::duration_ms;
 use crate::output::{CLEAR, Room, print, print_json, screen};
+use crate::signals::Signals;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,10 +34,6 @@ pub(super) struct NoisyNeighbour {
     /// Duration of the demo
     #[arg(long, value_name = "DURATION", default_value = "20s", value_parser = duration)]
     duration: Duration,
-
-    /// Print JSON for scripts
-    #[arg(long)]
-    json: bool,
 }
 
 /// Both servers and their results.
@@ -47,7 +43,7 @@ struct Stage {
 }
 
 impl NoisyNeighbour {
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self, json: bool) -> Result<(), Failure> {
         let mut signals = Signals::listen()?;
         let data = TempDir::with_prefix("rota-demo-").map_err(|error| {
             Failure::error(format!("there is no temporary directory: {error}"))
@@ -57,7 +53,8 @@ impl NoisyNeighbour {
             fair: Act::begin(&FAIR, data.path())?,
             unfair: Act::begin(&UNFAIR, data.path())?,
         };
-        let lasted = self.watch(&mut stage, &mut signals).await;
+        let live = !json && std::io::stdout().is_terminal();
+        let lasted = self.watch(live, &mut stage, &mut signals).await;
         // Always stop the servers; their data is removed once they no longer write to it.
         tokio::join!(stage.fair.end(), stage.unfair.end());
         let removed = data.close();
@@ -65,21 +62,25 @@ impl NoisyNeighbour {
         removed.map_err(|error| Failure::error(format!("the data cannot be removed: {error}")))?;
 
         let (fair, unfair) = (stage.fair.tally(), stage.unfair.tally());
-        match self.json {
+        match json {
             true => print_json(&summary::json(lasted, &fair, &unfair)),
             false => print(&summary::text(lasted, &fair, &unfair)),
         }
     }
 
     /// Runs until the time is up or the user stops it; returns the elapsed time.
-    async fn watch(&self, stage: &mut Stage, signals: &mut Signals) -> Result<Duration, Failure> {
+    async fn watch(
+        &self,
+        live: bool,
+        stage: &mut Stage,
+        signals: &mut Signals,
+    ) -> Result<Duration, Failure> {
         tokio::select! {
             started = stage.start() => started?,
             () = signals.next() => {
                 return Err(Failure::error("the demo was stopped before its servers had started"));
             }
         }
-        let live = !self.json && std::io::stdout().is_terminal();
         if live {
             print(CLEAR)?;
         }

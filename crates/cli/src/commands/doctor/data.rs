@@ -70,7 +70,7 @@ fn disk(seen: &DirectoryStatus, reserve: u64) -> Finding {
             "{room}, and the reserve of {} for a full disk is not there.",
             BinaryBytes(reserve)
         );
-        let advice = "Free some space on this disk: without room, new jobs are refused.";
+        let advice = "Free some space on this disk: without room, new jobs are rejected.";
         return Finding::problem("disk", what, advice);
     }
     if is_running && seen.reserve_bytes < reserve {

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use rota_client::{Client, Error, Health, Manifest, Readiness, ServerSettings};
 
 use super::finding::Finding;
-use super::work;
+use super::{data, work};
 use crate::output::milliseconds;
 
 /// The header has whole seconds, and a response takes a moment.
@@ -67,7 +67,7 @@ fn state(health: &Health) -> Finding {
         ("ok", _) => Finding::ok("health", "It is well."),
         (_, Some("full")) => Finding::problem(
             "health",
-            "Its disk is full: new jobs are refused.",
+            "Its disk is full: new jobs are rejected.",
             "Free some space on that disk, or delete finished jobs; it goes on by itself then.",
         ),
         (_, Some("unresponsive")) => Finding::problem(
@@ -115,22 +115,51 @@ fn clock(readiness: &Readiness, now: Timestamp) -> Option<Finding> {
     })
 }
 
-/// Only an absolute path means the same in both processes.
+/// Whether the directory that was checked is the server's. It may have the same path on another
+/// machine, so a server must also be using it.
 fn directory(settings: &ServerSettings, dir: &Path) -> Option<Finding> {
-    let theirs = Path::new(settings.config.get("data")?);
+    let given = settings.config.get("data").map(Path::new).filter(|path| path.is_absolute());
+    let theirs = settings.data_directory.as_deref().map(Path::new).or(given)?;
     let here = dir.canonicalize().ok()?;
-    (theirs.is_absolute() && theirs != dir && theirs.canonicalize().ok()? != here).then(|| {
-        Finding::warning(
-            "data",
-            format!("Its data is in {}, not in {}.", theirs.display(), dir.display()),
-            format!("To check the server's data: `rota doctor --data {}`.", theirs.display()),
-        )
-    })
+    let found = theirs.canonicalize().ok();
+    let advice = match &found {
+        Some(path) if *path == here && data::is_in_use(dir) => return None,
+        Some(path) if *path != here => {
+            format!("To check the server's data: `rota doctor --data {}`.", theirs.display())
+        }
+        _ => "It may run on another machine; run `rota doctor` there to check its data.".to_owned(),
+    };
+    let what = format!(
+        "The server uses another directory: {}, not {}. The findings above are not about its data.",
+        theirs.display(),
+        dir.display()
+    );
+    Some(Finding::warning("data", what, advice))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_directory_is_told_even_where_its_path_says_nothing_here() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let told = |config: &str, absolute: Option<&str>| {
+            let settings = ServerSettings {
+                data_directory: absolute.map(str::to_owned),
+                config: [("data".to_owned(), config.to_owned())].into(),
+            };
+            directory(&settings, dir.path()).map(|finding| finding.advice.unwrap())
+        };
+        let elsewhere = tempfile::TempDir::new().unwrap();
+        let elsewhere = elsewhere.path().to_str().unwrap();
+        assert!(told("./rota-data", Some(elsewhere)).unwrap().contains("rota doctor --data"));
+        assert!(told("./rota-data", Some("/no/such/dir")).unwrap().contains("another machine"));
+        // The same path, and no server uses it.
+        let here = dir.path().to_str().unwrap();
+        assert!(told(here, Some(here)).unwrap().contains("another machine"));
+        assert!(told("./rota-data", None).is_none());
+    }
 
     #[test]
     fn a_clock_that_differs_is_told() {

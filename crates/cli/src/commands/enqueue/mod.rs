@@ -9,7 +9,7 @@ use rota_model::json::{Object, members};
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
-use super::job_options::{JobOptions, duration_ms};
+use super::job_options::{JobOptions, duration_ms, longer_than_0};
 use crate::Failure;
 use crate::output::{print_json, print_line, printable, remark};
 use crate::remote::Remote;
@@ -63,7 +63,7 @@ pub(crate) struct Enqueue {
     expires_at: Option<String>,
 
     /// The same, relative to now
-    #[arg(long, value_name = "DURATION", value_parser = duration_ms, conflicts_with = "expires_at")]
+    #[arg(long, value_name = "DURATION", value_parser = longer_than_0, conflicts_with = "expires_at")]
     expires_in: Option<u64>,
 
     /// Your own id, a UUIDv7; a second job with the same id is rejected

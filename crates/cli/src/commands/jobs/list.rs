@@ -5,10 +5,13 @@ use rota_client::{Client, Error, Job, JobFilter, Page, PageAt, WithJson};
 
 use super::filter::{FilterArgs, StateArgs};
 use crate::Failure;
+use crate::commands::number::at_least;
 use crate::output::{List, Table, relative};
 
 const DEFAULT_LIMIT: u64 = 20;
 const LONGEST_PAGE: u32 = 100;
+const HEADER: [&str; 8] =
+    ["ID", "TYPE", "TENANT", "QUEUE", "STATE", "ATTEMPT", "CREATED", "DETAIL"];
 
 /// Which jobs to list, and how many.
 #[derive(Debug, Default, PartialEq, Args)]
@@ -27,7 +30,7 @@ pub(crate) struct ListArgs {
 #[derive(Debug, Default, PartialEq, Args)]
 pub(crate) struct Extent {
     /// Maximum number of jobs; default 20
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = at_least(1_u64))]
     limit: Option<u64>,
 
     /// Show all jobs
@@ -72,8 +75,8 @@ pub(crate) async fn print_jobs(
         most: (!extent.all).then_some(extent.limit.unwrap_or(DEFAULT_LIMIT)),
         longest_page: LONGEST_PAGE,
         cursor: extent.cursor,
-        table: Table::new(&["ID", "TYPE", "QUEUE", "STATE", "ATTEMPT", "CREATED", "DETAIL"])
-            .numbers_in([4]),
+        table: Table::new(&HEADER).numbers_in([5]).hide_first([5, 6, 3, 2]).with_text(),
+        tenants_in: Some(2),
         if_empty,
         if_more: "there are more; --limit N shows more of them, --all shows all",
     };
@@ -89,6 +92,7 @@ fn cells(job: &Job) -> Vec<String> {
     vec![
         job.id.clone(),
         job.kind.clone(),
+        job.tenant().unwrap_or_else(|| "-".to_owned()),
         job.queue.clone(),
         job.state.clone(),
         attempt,

@@ -1,8 +1,10 @@
 //! `rota jobs show`: shows one job in detail.
 
 use rota_client::{Job, JobError};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::commands::rate::short;
 use crate::output::{Table, milliseconds, moment, printable};
 
 pub(crate) fn describe(job: &Job) -> String {
@@ -21,6 +23,7 @@ pub(crate) fn describe(job: &Job) -> String {
     let period = |ms: Option<u64>| ms.map(|ms| milliseconds(ms as f64));
     table.field_if("timeout", period(job.timeout_ms));
     table.field_if("silence", period(job.visibility_timeout_ms));
+    table.field_if("limit", job.rate_limit.as_deref().map(limit));
     if !job.tags.is_empty() {
         table.field("tags", job.tags.join(", "));
     }
@@ -51,6 +54,45 @@ fn times(job: &Job) -> [(&'static str, &Option<String>); 9] {
         ("discarded", &job.discarded_at),
         ("expired", &job.expired_at),
     ]
+}
+
+/// `stripe: concurrency 5, rate 100/1m; on limit wait`. Jobs may carry several spellings.
+fn limit(raw: &RawValue) -> String {
+    let Ok(Value::Object(limit)) = serde_json::from_str(raw.get()) else {
+        return raw.get().to_owned();
+    };
+    let period = limit.get("period");
+    let numbers = ["concurrency", "rate", "throttle", "max_per_second"].iter().filter_map(|name| {
+        let value = limit.get(*name).filter(|value| !value.is_null())?;
+        Some(match (*name, value) {
+            ("max_per_second", value) => format!("rate {value}/1s"),
+            ("concurrency", value) => format!("concurrency {value}"),
+            (name, Value::Object(rate)) => {
+                format!("{name} {}", per(rate.get("limit"), rate.get("period")))
+            }
+            (name, value) => format!("{name} {}", per(Some(value), period)),
+        })
+    });
+    let numbers: Vec<String> = numbers.collect();
+    let text = |name: &str| limit.get(name).and_then(Value::as_str);
+    let mut out = text("key").map_or_else(|| "of its queue".to_owned(), str::to_owned);
+    if !numbers.is_empty() {
+        out.push_str(&format!(": {}", numbers.join(", ")));
+    }
+    out.extend(text("on_limit").map(|action| format!("; on limit {action}")));
+    if text("scope") == Some("tenant") {
+        out.push_str("; counted per tenant");
+    }
+    out
+}
+
+/// `100/1m`.
+fn per(count: Option<&Value>, period: Option<&Value>) -> String {
+    let count = count.map(ToString::to_string).unwrap_or_default();
+    match period.and_then(Value::as_str) {
+        Some(period) => format!("{count}/{}", short(period)),
+        None => count,
+    }
 }
 
 fn describe_error(error: &JobError) -> String {

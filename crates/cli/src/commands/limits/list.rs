@@ -33,7 +33,8 @@ impl ListArgs {
             most: None,
             longest_page: LONGEST_PAGE,
             cursor: None,
-            table: Table::new(&HEADER).numbers_in([3, 4, 5, 6]),
+            table: Table::new(&HEADER).numbers_in([3, 4, 5, 6]).hide_first([1, 5, 4, 3]),
+            tenants_in: Some(2),
             if_empty: "no rate limits; `rota limits set --help` shows how to set one",
             if_more: "",
         };

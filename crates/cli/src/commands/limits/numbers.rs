@@ -4,7 +4,7 @@ use clap::Args;
 use rota_client::{NewRateLimit, Rate, Setting};
 
 use crate::Failure;
-use crate::commands::job_options::duration_ms;
+use crate::commands::job_options::longer_than_0;
 use crate::commands::rate::iso8601;
 use crate::commands::setting::{count, rate};
 
@@ -62,8 +62,6 @@ impl Numbers {
 }
 
 fn some_time(text: &str) -> Result<String, String> {
-    match duration_ms(text)? {
-        0 => Err("it must be longer than 0".to_owned()),
-        _ => iso8601(text),
-    }
+    longer_than_0(text)?;
+    iso8601(text)
 }

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use rota_client::{Client, Limited, NewRateLimit, Setting};
 
 use crate::Failure;
-use crate::commands::job_options::duration_ms;
+use crate::commands::job_options::longer_than_0;
 use crate::commands::named;
 use crate::output::{moment, print_json, print_line};
 
@@ -66,10 +66,7 @@ impl Pause {
 
 fn from_now(text: &str) -> Result<Timestamp, String> {
     let too_long = || "it is too long".to_owned();
-    let ms = match duration_ms(text)? {
-        0 => return Err("it must be longer than 0".to_owned()),
-        ms => i64::try_from(ms).map_err(|_| too_long())?,
-    };
+    let ms = i64::try_from(longer_than_0(text)?).map_err(|_| too_long())?;
     let end = Timestamp::now().checked_add(SignedDuration::from_millis(ms));
     // Clocks of two machines do not agree more finely than this.
     let ms = end.map_err(|_| too_long())?.as_millisecond();

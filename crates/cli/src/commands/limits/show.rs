@@ -39,9 +39,9 @@ pub(crate) fn describe(limit: &RateLimit) -> String {
     if limit.mixed {
         table.field("note", "its jobs carry different numbers; these are the smallest");
     }
-    let mut partitions = Table::new(&HEADER).numbers_in([3, 4, 5, 6]);
+    let mut partitions = Table::new(&HEADER).numbers_in([3, 4, 5, 6]).hide_first([1, 5, 4, 3]);
     limit.partitions.iter().flatten().for_each(|part| partitions.row(cells(part)));
-    match partitions.take() {
+    match partitions.finish() {
         none if none.is_empty() => table.take(),
         parts => format!("{}\n{parts}", table.take()),
     }

@@ -16,7 +16,8 @@ pub(super) async fn list(client: &Client, as_json: bool) -> Result<(), Failure> 
         most: None,
         longest_page: LONGEST_PAGE,
         cursor: None,
-        table: Table::new(&header).numbers_in([4, 5, 6]),
+        table: Table::new(&header).numbers_in([4, 5, 6]).hide_first([7, 2, 6, 1, 4]),
+        tenants_in: None,
         if_empty: "no pools; `rota pools set --help` shows how to make one",
         if_more: "",
     };

@@ -6,6 +6,7 @@ use rota_client::{Client, NewPool, StarvationPrevention};
 use super::show::describe;
 use crate::Failure;
 use crate::commands::named;
+use crate::commands::number::{at_least, ratio};
 use crate::commands::rate::iso8601;
 use crate::commands::weights::{STRATEGIES, weight};
 use crate::output::{print, print_json};
@@ -33,7 +34,7 @@ pub(super) struct Set {
     queue: Vec<String>,
 
     /// Maximum active jobs across all its workers
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least(1_u64))]
     concurrency: Option<u64>,
 
     /// How to choose the next queue; default round-robin, or weighted if there are weights
@@ -53,7 +54,7 @@ pub(super) struct Set {
     rotation_interval: Option<String>,
 
     /// Minimum part of all dispatches for each queue, from 0 to 1
-    #[arg(long, value_name = "RATIO")]
+    #[arg(long, value_name = "RATIO", value_parser = ratio)]
     min_dispatch_ratio: Option<f64>,
 
     /// Whether tenants' shares apply to each queue or to all queues of the pool together; default: the

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::size::size;
 use crate::Failure;
 use crate::commands::named;
+use crate::commands::number::{at_least, ratio};
 use crate::commands::setting::count;
 use crate::output::{Table, grouped, percent, print, print_json};
 
@@ -27,7 +28,7 @@ pub(super) struct Config {
     name: String,
 
     /// Maximum waiting jobs; 0 means unlimited
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least(0_u64))]
     max_depth: Option<u64>,
 
     /// Maximum size of the waiting jobs, such as 512mb; 0 means unlimited
@@ -35,7 +36,7 @@ pub(super) struct Config {
     max_size_bytes: Option<u64>,
 
     /// Maximum waiting jobs of each tenant; 0 means unlimited
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least(0_u64))]
     max_depth_per_tenant: Option<u64>,
 
     /// Maximum size of each tenant's waiting jobs, such as 64mb; 0 means unlimited
@@ -160,11 +161,6 @@ fn describe(queue: &ConfiguredQueue) -> String {
         table.field_if(&format!("{ended} kept"), kept.map(crate::commands::rate::short));
     }
     table.take()
-}
-
-fn ratio(text: &str) -> Result<f64, String> {
-    let ratio: Option<f64> = text.parse().ok().filter(|ratio| (0.0..=1.0).contains(ratio));
-    ratio.ok_or_else(|| "a number from 0 to 1 is expected".to_owned())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::output::{plural, print_json, print_line};
 
 const EXAMPLES: &str = "\
 Examples:
-  rota queues delete email                     refused while it has jobs that have not ended
+  rota queues delete email                     rejected while it has unfinished jobs
   rota queues delete email --purge --yes       deletes these too; those that run are cancelled
 
 Its settings, pauses, rate limit and statistics go with it. Finished jobs stay until their retention

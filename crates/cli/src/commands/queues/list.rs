@@ -26,7 +26,8 @@ pub(super) async fn list(client: &Client, as_json: bool) -> Result<(), Failure> 
         most: None,
         longest_page: LONGEST_PAGE,
         cursor: None,
-        table: Table::new(&header).numbers_in(2..header.len()),
+        table: Table::new(&header).numbers_in(2..header.len()).hide_first([8, 6, 7, 9, 5, 4, 1]),
+        tenants_in: None,
         if_empty: "no queues yet; the first job of a queue makes it",
         if_more: "",
     };

@@ -4,6 +4,7 @@ mod config;
 mod delete;
 mod limit;
 mod list;
+mod purge;
 mod size;
 mod stats;
 
@@ -13,6 +14,7 @@ use self::config::Config;
 use self::delete::Delete;
 use self::limit::Limit;
 use self::list::list;
+use self::purge::Purge;
 use self::stats::describe;
 use crate::Failure;
 use crate::commands::named;
@@ -94,6 +96,9 @@ enum Action {
     /// Show or set a queue's rate limit
     Limit(Limit),
 
+    /// Delete the waiting jobs of a queue, or those in given states
+    Purge(Purge),
+
     /// Delete a queue
     Delete(Delete),
 }
@@ -116,6 +121,7 @@ impl Queues {
             }
             Action::Config(config) => config.run(&client, json).await,
             Action::Limit(limit) => limit.run(&client, json).await,
+            Action::Purge(purge) => purge.run(&client, json).await,
             Action::Delete(delete) => delete.run(&client, json).await,
         }
     }

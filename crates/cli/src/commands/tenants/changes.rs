@@ -15,7 +15,8 @@ pub(super) async fn list(client: &Client, id: &str, as_json: bool) -> Result<(),
         most: None,
         longest_page: LONGEST_PAGE,
         cursor: None,
-        table: Table::new(&["WHEN", "WHAT", "CHANGE", "REASON"]),
+        table: Table::new(&["WHEN", "WHAT", "REASON", "CHANGE"]).with_text(),
+        tenants_in: None,
         if_empty: "nothing was changed yet",
         if_more: "",
     };
@@ -28,8 +29,8 @@ fn cells(change: &TenantChange) -> Vec<String> {
     vec![
         change.at.as_deref().map(relative).unwrap_or_default(),
         change.what.clone(),
-        differences.join(", "),
         change.reason.clone().unwrap_or_default(),
+        differences.join(", "),
     ]
 }
 

@@ -10,7 +10,7 @@ use crate::output::{plural, print_json, print_line};
 
 const EXAMPLES: &str = "\
 Examples:
-  rota tenants delete acme                     refused while it has jobs that have not ended
+  rota tenants delete acme                     rejected while it has unfinished jobs
   rota tenants delete acme --purge --yes       deletes these too; those that run are cancelled
 
 The defaults count for a tenant that was deleted and comes back.";

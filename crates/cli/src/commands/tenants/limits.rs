@@ -19,7 +19,7 @@ Examples:
   rota tenants limits acme --max-concurrency 5 --reason 'their API is down'
   rota tenants limits acme --max-concurrency none --max-queue-depth 100000
 
-What is not said stays as it is; `none` takes a limit away.";
+Values that are not given stay as they are; `none` removes a limit.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -38,8 +38,10 @@ impl LimitsArgs {
             return if json { print_json(&tenant) } else { print(&describe(&tenant)) };
         }
         if self.options.has_reason() {
-            return Err(Failure::usage("a reason is given, and nothing to change")
-                .hint("`rota tenants limits --help` has the options."));
+            return Err(Failure::usage("a reason is given, but nothing to change").hint(
+                "Give at least one value, such as --max-concurrency 5; \
+                 `rota tenants limits --help` lists them.",
+            ));
         }
         let limits = client.tenant_limits(&self.id).await?;
         if json {

@@ -61,7 +61,8 @@ impl ListArgs {
             most: None,
             longest_page: LONGEST_PAGE,
             cursor: None,
-            table: Table::new(&header).numbers_in(1..10),
+            table: Table::new(&header).numbers_in(1..10).hide_first([10, 6, 5, 3, 1, 7, 9, 8, 2]),
+            tenants_in: None,
             if_empty: "no tenants yet; the first job of a tenant makes it known",
             if_more: "",
         };

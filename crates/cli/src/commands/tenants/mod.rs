@@ -40,9 +40,10 @@ const SET_EXAMPLES: &str = "\
 Examples:
   rota tenants set acme --weight 5 --max-concurrency 10 --max-queue-depth 50000
   rota tenants set acme --max-enqueue-rate 1000/1m --quota soft --reason 'trial'
-  rota tenants set acme --priority-boost 10 --max-priority 50
+  rota tenants set acme --max-queue-depth none             remove one limit
+  rota tenants set acme --weight 5 --replace               weight 5 and the defaults for the rest
 
-All that is configured for the tenant is replaced; `rota tenants limits` changes single values.";
+Values that are not given stay as they are, unless --replace is given.";
 
 const STATS_EXAMPLES: &str = "\
 Examples:
@@ -80,7 +81,7 @@ enum Action {
     #[command(after_help = SHOW_EXAMPLES)]
     Show(Id),
 
-    /// Replace a tenant's configuration
+    /// Set a tenant's weight, limits and priorities
     #[command(after_help = SET_EXAMPLES)]
     Set {
         #[command(flatten)]
@@ -88,6 +89,10 @@ enum Action {
 
         #[command(flatten)]
         options: Options,
+
+        /// Replace the whole configuration: what is not given returns to its default
+        #[arg(long)]
+        replace: bool,
     },
 
     /// Show a tenant's limits and their use, or change some of them
@@ -131,12 +136,18 @@ impl Tenants {
                 let tenant = client.tenant(&id).await?;
                 if json { print_json(&tenant) } else { print(&show::describe(&tenant)) }
             }
-            Action::Set { tenant: Id { id }, options } => {
+            Action::Set { tenant: Id { id }, options, replace } => {
                 if options.is_empty() {
-                    return Err(Failure::usage("nothing is said about the tenant")
-                        .hint("`rota tenants set --help` has the options."));
+                    return Err(Failure::usage("nothing is given to set").hint(
+                        "Give at least one value, such as --weight 5; `rota tenants set --help` \
+                         lists them.",
+                    ));
                 }
-                let tenant = client.set_tenant(&id, &options.config()).await?;
+                let config = options.config();
+                let tenant = match replace {
+                    true => client.set_tenant(&id, &config).await?,
+                    false => client.change_tenant(&id, &config).await?,
+                };
                 if json { print_json(&tenant) } else { print(&show::describe(&tenant)) }
             }
             Action::Limits(limits) => limits.run(&client, json).await,

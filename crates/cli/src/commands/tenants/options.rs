@@ -29,11 +29,11 @@ pub(super) struct Options {
     max_enqueue_rate: Option<Setting<Rate>>,
 
     /// Added to the priority of its jobs
-    #[arg(long, value_name = "N", value_parser = whole, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = whole)]
     priority_boost: Option<Setting<i64>>,
 
     /// The highest priority of its jobs, before the boost
-    #[arg(long, value_name = "N", value_parser = whole, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = whole)]
     max_priority: Option<Setting<i64>>,
 
     /// Whether jobs over a limit are rejected (hard) or accepted and reported (soft)

@@ -7,15 +7,26 @@ use crate::output::{Table, decimal, moment, relative};
 
 pub(super) fn describe(tenant: &Tenant) -> String {
     let limits = &tenant.limits;
-    let count = |most: Option<u64>| most.map_or_else(|| "none".to_owned(), |most| most.to_string());
+    let count = |most: Option<u64>, at_zero: &str| match most {
+        None => "none".to_owned(),
+        Some(0) => format!("0 ({at_zero})"),
+        Some(most) => most.to_string(),
+    };
+    const NO_JOBS: &str = "every job is rejected";
     let mut table = Table::of_fields();
     table.field("tenant", &tenant.tenant_id);
     table.field_if("configured by", tenant.origin.as_deref().map(origin));
     table.field_if("weight", tenant.fairness_weight.map(decimal));
-    table.field("max concurrency", count(limits.max_concurrency));
-    table.field("max queue depth", count(limits.max_queue_depth));
-    table.field("max scheduled", count(limits.max_scheduled));
-    let rate = limits.max_enqueue_rate.as_ref().map_or_else(|| "none".to_owned(), shown);
+    table.field("max concurrency", count(limits.max_concurrency, "no job starts"));
+    table.field("max queue depth", count(limits.max_queue_depth, NO_JOBS));
+    table.field("max scheduled", count(limits.max_scheduled, "every scheduled job is rejected"));
+    let rate = limits.max_enqueue_rate.as_ref().map_or_else(
+        || "none".to_owned(),
+        |rate| match rate.limit {
+            0 => format!("{} ({NO_JOBS})", shown(rate)),
+            _ => shown(rate),
+        },
+    );
     table.field("max enqueue rate", rate);
     table.field_if("priority boost", tenant.priority_boost.map(|boost| boost.to_string()));
     table.field_if("max priority", tenant.max_priority.map(|most| most.to_string()));

@@ -37,7 +37,7 @@ pub(super) fn describe(id: &str, stats: &TenantStats) -> String {
 
 fn queues(stats: &TenantStats) -> String {
     let header = ["QUEUE", "STATUS", "AVAILABLE", "ACTIVE", "SCHEDULED", "RETRYABLE", "PENDING"];
-    let mut table = Table::new(&header).numbers_in(2..header.len());
+    let mut table = Table::new(&header).numbers_in(2..header.len()).hide_first([6, 5, 4, 1]);
     for queue in &stats.queues {
         let counts =
             [queue.available, queue.active, queue.scheduled, queue.retryable, queue.pending];
@@ -45,5 +45,5 @@ fn queues(stats: &TenantStats) -> String {
         let names = [queue.name.clone(), status.to_owned()];
         table.row(names.into_iter().chain(counts.map(|count| count.to_string())).collect());
     }
-    table.take()
+    table.finish()
 }

@@ -11,18 +11,20 @@ use tokio::time::{Instant, sleep_until};
 use crate::Failure;
 use crate::commands::fairness::headline;
 use crate::commands::job_options::duration_ms;
+use crate::commands::number::between;
 use crate::output::{
-    CLEAR, Room, Table, cut, decimal, percent, print, print_json, printable, screen,
+    CLEAR, Keys, Room, Table, cut, decimal, percent, print, print_json, printable, screen,
 };
+use crate::signals::Signals;
 
 const EXAMPLES: &str = "\
 Examples:
-  rota tenants top                             those who were served most first, until Ctrl-C
+  rota tenants top                             those who were served most first; q quits
   rota tenants top -n 5 --interval 5s
   rota tenants top --once                      one table, as when the output is no terminal
 
-A terminal that is too small shows less: long ids lose their middle, then some columns and the last
-tenants are left out.";
+A terminal that is too small shows less: long ids are shortened, but never to the same letters, then
+some columns and the last tenants are left out.";
 
 const SHORTEST_INTERVAL: u64 = 100;
 
@@ -39,7 +41,7 @@ pub(super) struct Top {
 
     /// Maximum number of tenants to show
     #[arg(short = 'n', long = "limit", value_name = "N", default_value_t = 20,
-          value_parser = clap::value_parser!(u64).range(1..=1000))]
+          value_parser = between(1_u64, 1000))]
     limit: u64,
 }
 
@@ -76,6 +78,8 @@ impl Top {
     async fn watch(&self, client: &Client, mut seen: Seen) -> Result<(), Failure> {
         let mut resized = signal(SignalKind::window_change())
             .map_err(|cause| Failure::error(format!("signals cannot be received: {cause}")))?;
+        let mut ended = Signals::listen()?;
+        let mut keys = Keys::listen();
         let mut due = Instant::now() + self.interval;
         print(CLEAR)?;
         loop {
@@ -83,6 +87,8 @@ impl Top {
             tokio::select! {
                 () = sleep_until(due) => {}
                 _ = resized.recv() => continue,
+                () = Keys::wait_for(&mut keys, b'q') => return Ok(()),
+                () = ended.next() => return Ok(()),
             }
             seen = match self.look(client).await {
                 Ok(tenants) => Seen::Tenants(tenants),
@@ -137,25 +143,28 @@ impl Tenants {
     fn draw(&self, room: Room) -> String {
         let header =
             ["TENANT", "DISPATCHED", "BACKLOG", "ACTIVE", "ENTITLED", "ACTUAL", "ENQUEUED/M", ""];
-        let mut table = Table::new(&header).numbers_in(1..7);
+        let mut table =
+            Table::new(&header).numbers_in(1..7).hide_first(EXPENDABLE).with_short_names();
         let head = match room.lines >= FEWEST_LINES_WITH_A_HEADLINE {
             true => format!("{}\n\n", cut(&headline(&self.fairness), room.columns)),
             false => String::new(),
         };
+        let has_foot = room != Room::ANY && !head.is_empty();
         // Lines besides the table's header.
-        let lines = room.lines.saturating_sub(head.lines().count() + 1);
+        let lines = room.lines.saturating_sub(head.lines().count() + 1 + usize::from(has_foot));
         let count = match self.rows.len() {
             all if all <= lines => all,
             // The last line says that there are more.
-            _ => lines.saturating_sub(1).max(1),
+            _ => lines.saturating_sub(usize::from(!has_foot)).max(1),
         };
         self.rows.iter().take(count).for_each(|row| table.row(row.clone()));
-        table.fit(room.columns, &EXPENDABLE);
-        let rest = match self.rows.len() - count.min(self.rows.len()) {
-            0 => String::new(),
-            more => format!("… and {more} more\n"),
+        let rest = match (self.rows.len() - count.min(self.rows.len()), has_foot) {
+            (0, false) => String::new(),
+            (0, true) => "q quits\n".to_owned(),
+            (more, false) => format!("… and {more} more\n"),
+            (more, true) => format!("… and {more} more; q quits\n"),
         };
-        format!("{head}{}{rest}", table.take())
+        format!("{head}{}{rest}", table.take_within(room.columns))
     }
 }
 

@@ -82,12 +82,12 @@ fn table(usage: &TenantUsage) -> String {
         "RUN TIME",
         "ACCEPTED",
     ];
-    let mut table = Table::new(&header).numbers_in(1..header.len());
+    let mut table = Table::new(&header).numbers_in(1..header.len()).hide_first([7, 2, 4, 5, 6]);
     for item in &usage.items {
         table.row(cells(period(&usage.per, &item.from), &item.used));
     }
     table.row(cells("total".to_owned(), &usage.total));
-    table.take()
+    table.finish()
 }
 
 fn cells(name: String, used: &Used) -> Vec<String> {

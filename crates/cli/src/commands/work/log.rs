@@ -101,7 +101,7 @@ fn line(finished: &Finished) -> Value {
     };
     let (reported, settled) = match &finished.reported {
         Reported::Taken(taken) => ("taken", taken.settled.as_ref()),
-        Reported::Refused(_) => ("refused", None),
+        Reported::Refused(_) => ("rejected", None),
         Reported::GivenUp(_) => ("given_up", None),
         Reported::Unneeded => ("unneeded", None),
     };

@@ -23,6 +23,7 @@ use self::log::Log;
 use self::owner::Owner;
 use self::size::size;
 use super::job_options::duration_ms;
+use super::number::{at_least, between};
 use super::weights::{STRATEGIES, weight};
 use crate::Failure;
 use crate::output::plural;
@@ -62,7 +63,7 @@ SIGTERM or SIGINT: running commands may finish, no more jobs are fetched. The sa
 stopped and their jobs handed back. SIGTSTP: fetch no more until SIGCONT.
 
 Exit code 0: ended in order. 1: jobs were not finished. 2: usage, or the command cannot be run.
-3: no server at the start. 5: the server refused, such as a bad queue name."#;
+3: no server at the start. 5: the server rejected a request, such as a bad queue name."#;
 
 /// Run a command for each job
 #[derive(Debug, Args)]
@@ -87,7 +88,7 @@ pub(crate) struct Work {
 
     /// Maximum commands running at once
     #[arg(long, value_name = "N", default_value_t = 1,
-          value_parser = clap::value_parser!(u32).range(1..=1000))]
+          value_parser = between(1_u32, 1000))]
     concurrency: u32,
 
     /// Exit when no job is waiting
@@ -95,7 +96,7 @@ pub(crate) struct Work {
     once: bool,
 
     /// Exit after this many jobs
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = at_least(1_u64))]
     max_jobs: Option<u64>,
 
     /// How long a command may run; a shorter timeout of the job takes precedence
@@ -116,7 +117,7 @@ pub(crate) struct Work {
 
     /// Exit status that means: do not retry
     #[arg(long, value_name = "CODE", default_value_t = 100,
-          value_parser = clap::value_parser!(u8).range(1..))]
+          value_parser = between(1_u8, 255))]
     no_retry_exit: u8,
 
     /// The worker's name; default: host, process id and a random suffix

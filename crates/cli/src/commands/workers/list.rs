@@ -15,7 +15,8 @@ pub(super) async fn list(client: &Client, as_json: bool) -> Result<(), Failure> 
         most: None,
         longest_page: LONGEST_PAGE,
         cursor: None,
-        table: Table::new(&header).numbers_in([3]),
+        table: Table::new(&header).numbers_in([3]).hide_first([6, 5, 4, 7]),
+        tenants_in: Some(1),
         if_empty: "no workers; one is known from its first fetch with a worker_id on",
         if_more: "",
     };

@@ -52,6 +52,8 @@ pub(in crate::http) async fn config(State(app): Shared) -> ApiResult {
         rows.iter().map(|row| (row.key.to_owned(), json!(row.value))).collect();
     Ok(reply::ok(&json!({
         "version": env!("CARGO_PKG_VERSION"),
+        // The setting may be relative to a directory that only the server knows.
+        "data_directory": std::fs::canonicalize(&app.settings.data).ok(),
         "config": values,
         "settings": rows,
     })))

@@ -1,11 +1,11 @@
-//! Signals that end the demo.
+//! Signals that end a command which otherwise goes on.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::Failure;
 
 /// Resolves on Ctrl-C, SIGTERM, or a closed terminal.
-pub(super) struct Signals {
+pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
@@ -13,7 +13,9 @@ pub(super) struct Signals {
 
 impl Signals {
     pub fn listen() -> Result<Self, Failure> {
-        let listen = |kind| signal(kind).map_err(|e| Failure::error(format!("signals: {e}")));
+        let listen = |kind| {
+            signal(kind).map_err(|e| Failure::error(format!("signals cannot be received: {e}")))
+        };
         Ok(Self {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
