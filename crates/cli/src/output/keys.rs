@@ -22,9 +22,9 @@ impl Keys {
         let (out, pressed) = mpsc::channel(16);
         // A thread of its own, because a read cannot be interrupted: it ends with the process.
         std::thread::spawn(move || {
-            let mut bytes = std::io::stdin().bytes();
-            while let Some(Ok(byte)) = bytes.next() {
-                if out.blocking_send(byte).is_err() {
+            let mut byte = [0];
+            while let Ok(1) = std::io::stdin().read(&mut byte) {
+                if out.blocking_send(byte[0]).is_err() {
                     return;
                 }
             }

@@ -41,7 +41,8 @@ fn entries(help: &str) -> Vec<(String, String)> {
     let entry = |line: &str| {
         let (name, about) = line.strip_prefix("  ")?.split_once("  ")?;
         let is_name = name.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-');
-        (is_name && !name.starts_with('-')).then(|| (name.to_owned(), about.trim().to_owned()))
+        (is_name && !name.is_empty() && !name.starts_with('-'))
+            .then(|| (name.to_owned(), about.trim().to_owned()))
     };
     lines.filter_map(entry).collect()
 }

@@ -190,27 +190,22 @@ fn is_id(text: &str) -> bool {
     })
 }
 
-/// Without what differs from run to run: ids, numbers, times, and the width of columns.
+/// The words without what differs from run to run: ids, numbers, times, widths of columns, and where
+/// lines are wrapped.
 fn normal(text: &str) -> String {
     let text = ids(text).iter().fold(text.to_owned(), |text, id| text.replace(id, "ID"));
-    let lines = text.lines().map(|line| {
-        let mut words: Vec<String> = Vec::new();
-        for word in line.split_whitespace() {
-            let word = without_numbers(word);
-            match (&*word, words.last().map(|before| &**before)) {
-                // `2s ago`, `in 2h`, `now`.
-                ("ago" | "ago)", Some(_)) => drop(words.pop()),
-                (time, Some("in" | "(in")) if is_duration(time) => drop(words.pop()),
-                ("now" | "(now)", _) => continue,
-                _ => {
-                    words.push(word);
-                    continue;
-                }
-            }
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let word = without_numbers(word);
+        match (&*word, words.last().map(|before| &**before)) {
+            // `2s ago`, `in 2h`, `now`.
+            ("ago" | "ago)", Some(_)) => drop(words.pop()),
+            (time, Some("in" | "(in")) if is_duration(time) => drop(words.pop()),
+            ("now" | "(now)", _) => {}
+            _ => words.push(word),
         }
-        words.join(" ")
-    });
-    lines.collect::<Vec<_>>().join("\n")
+    }
+    words.join(" ")
 }
 
 /// `0` for each number: `0s`, `0-0-0T0:0:0.0Z`, `0ms`.
@@ -228,5 +223,5 @@ fn without_numbers(word: &str) -> String {
 }
 
 fn is_duration(word: &str) -> bool {
-    word.starts_with('0') && word.chars().all(|letter| "0smhd)".contains(letter))
+    word.starts_with('0') && word.chars().all(|letter| "0smhd):".contains(letter))
 }
