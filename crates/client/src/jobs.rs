@@ -68,8 +68,9 @@ struct Bulk<'a> {
 
 #[derive(Deserialize)]
 struct Listing {
-    #[serde(alias = "jobs")]
-    items: Vec<WithJson<Job>>,
+    // The same list under either name, or under both.
+    items: Option<Vec<WithJson<Job>>>,
+    jobs: Option<Vec<WithJson<Job>>>,
     pagination: Pagination,
 }
 
@@ -160,7 +161,7 @@ impl Client {
             .query("cursor", at.and_then(PageAt::cursor))
             .query("page", at.and_then(PageAt::number));
         let listing: Listing = self.get(endpoint).await?.read()?;
-        Ok(listing.pagination.page(listing.items))
+        Ok(listing.pagination.page(listing.items.or(listing.jobs).unwrap_or_default()))
     }
 
     /// Retries all matching jobs that are discarded, or cancelled if the filter selects that state.
