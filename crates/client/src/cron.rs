@@ -88,6 +88,39 @@ pub struct Template {
     pub args: Option<Box<RawValue>>,
 }
 
+/// A run that was started by hand.
+#[derive(Debug, Clone, Deserialize)]
+pub struct TriggeredRun {
+    /// The job of the run.
+    pub job_id: String,
+}
+
+/// A past run of a schedule.
+#[derive(Debug, Clone, Deserialize)]
+pub struct CronRun {
+    /// The run's job; `None` if the run was skipped.
+    pub job_id: Option<String>,
+    /// The job's state, `skipped`, or `deleted` if the job is no longer stored.
+    pub state: Option<String>,
+    /// When the run was due.
+    pub scheduled_at: Option<String>,
+    /// When its job started.
+    pub started_at: Option<String>,
+    /// When its job finished.
+    pub completed_at: Option<String>,
+    /// `schedule` or `manual`.
+    pub trigger: Option<String>,
+    /// Why it was skipped.
+    pub reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct History {
+    executions: Vec<WithJson<CronRun>>,
+    #[serde(default)]
+    pagination: Pagination,
+}
+
 #[derive(Deserialize)]
 struct OneCron {
     cron: WithJson<Cron>,
@@ -138,6 +171,26 @@ impl Client {
         let (endpoint, body) = (self.endpoint(&["cron", name]), json!({"enabled": enabled}));
         let answer = self.send_json(Method::PATCH, endpoint, &body, Default::default()).await?;
         Ok(answer.read::<OneCron>()?.cron)
+    }
+
+    /// Starts a run now, even if the schedule is disabled.
+    pub async fn trigger_cron(&self, name: &str) -> Result<WithJson<TriggeredRun>, Error> {
+        self.post_empty(self.endpoint(&["cron", name, "trigger"])).await?.read()
+    }
+
+    /// One page of the last runs of a schedule, newest first.
+    pub async fn cron_history(
+        &self,
+        name: &str,
+        limit: u32,
+        at: Option<&PageAt>,
+    ) -> Result<Page<WithJson<CronRun>>, Error> {
+        let endpoint = self
+            .endpoint(&["cron", name, "history"])
+            .query("limit", Some(limit))
+            .query("page", at.and_then(PageAt::number));
+        let history: History = self.get(endpoint).await?.read()?;
+        Ok(history.pagination.page(history.executions))
     }
 
     /// Deletes a schedule. Its existing jobs are not affected.

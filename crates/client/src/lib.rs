@@ -48,7 +48,7 @@ mod workers;
 
 pub use ack::{Ack, Nack, Settled, SettledOne};
 pub use client::{Builder, Client};
-pub use cron::{Cron, NewCron, Template};
+pub use cron::{Cron, CronRun, NewCron, Template, TriggeredRun};
 pub use dead_letter::{DeadLetterFilter, DeadLetterStats, DeletedJob, Purged};
 pub use error::{Error, Refusal};
 pub use events::{Event, EventFilter, EventPage, EventStream};

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::Method;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::json;
 
 use crate::page::Pagination;
@@ -168,6 +169,11 @@ impl Client {
         }
         let (endpoint, body) = (endpoint.query("purge", Some(true)), json!({"confirm": true}));
         self.send_json(Method::DELETE, endpoint, &body, PURGE_TIMEOUT).await?.read()
+    }
+
+    /// Creates an empty queue, which stays while it is idle.
+    pub async fn create_queue(&self, name: &str) -> Result<WithJson<IgnoredAny>, Error> {
+        self.post(self.endpoint(&["queues"]), &json!({"name": name})).await?.read()
     }
 
     /// Deletes the jobs of a queue that are in one of these states, and optionally only those created

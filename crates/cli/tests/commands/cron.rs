@@ -100,3 +100,22 @@ fn no_schedules_is_explained() {
     assert_eq!((ran.code, &*ran.stdout), (0, ""));
     assert!(ran.stderr.contains("rota cron add --help"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_run_is_started_by_hand_and_remembered() {
+    let server = Server::start();
+    let cron = |arguments: &[&str]| rota(&server, &[&["cron"], arguments].concat());
+    cron(&["add", "nightly", "0 2 * * *", "report.build"]).printed();
+    let ran = cron(&["history", "nightly"]);
+    assert!(ran.stderr.starts_with("it has not run yet"), "{}", ran.stderr);
+    assert_eq!(cron(&["pause", "nightly"]).printed(), "nightly disabled\n");
+    let id = cron(&["trigger", "nightly"]).printed();
+    assert_eq!(server.job(id.trim())["type"], "report.build");
+    assert_eq!(cron(&["resume", "nightly"]).printed(), "nightly enabled\n");
+    let text = cron(&["history", "nightly"]).printed();
+    assert!(text.contains(&format!("{}  available  manual", id.trim())), "{text}");
+    let list = cron(&["history", "nightly", "--json"]).json();
+    assert_eq!(list["executions"][0]["job_id"], id.trim());
+    cron(&["trigger", "nightly"]).failed(5);
+    cron(&["trigger", "nobody"]).failed(4);
+}

@@ -133,3 +133,11 @@ fn a_queue_is_purged_by_state() {
     assert!(purge(&["email", "--state", "active", "--yes"]).failed(2).contains("possible values"));
     purge(&["nothing", "--yes"]).failed(4);
 }
+
+#[test]
+fn a_queue_is_created_before_its_first_job() {
+    let server = Server::start();
+    assert_eq!(rota(&server, &["queues", "create", "email"]).printed(), "email created\n");
+    assert_eq!(rota(&server, &["queues", "--json"]).json()["queues"][0]["name"], "email");
+    rota(&server, &["queues", "create", "email"]).failed(5);
+}

@@ -1,6 +1,7 @@
 //! `rota cron`: recurring jobs.
 
 mod add;
+mod history;
 mod list;
 mod show;
 
@@ -11,7 +12,7 @@ use self::list::list;
 use self::show::describe;
 use crate::Failure;
 use crate::commands::named;
-use crate::output::{each, print, print_json};
+use crate::output::{each, print, print_json, print_line};
 use crate::remote::Remote;
 
 const EXAMPLES: &str = "\
@@ -32,6 +33,17 @@ Examples:
 const REMOVE_EXAMPLES: &str = "\
 Examples:
   rota cron remove nightly-report              runs that are enqueued already stay";
+
+const TRIGGER_EXAMPLES: &str = "\
+Examples:
+  rota cron trigger nightly-report             prints the id of the run's job
+
+Quotas and the overlap policy apply: with `skip`, it fails while an earlier run is unfinished.";
+
+const HISTORY_EXAMPLES: &str = "\
+Examples:
+  rota cron history nightly-report             what became of the last 20 runs
+  rota cron history nightly-report --json | jq -r '.executions[] | select(.state == \"discarded\")'";
 
 const ENABLE_EXAMPLES: &str = "\
 Examples:
@@ -72,12 +84,26 @@ enum Action {
     #[command(after_help = REMOVE_EXAMPLES)]
     Remove(Names),
 
+    /// Start a run now, even if the schedule is disabled
+    #[command(after_help = TRIGGER_EXAMPLES)]
+    Trigger {
+        #[arg(value_name = "NAME", value_parser = named)]
+        name: String,
+    },
+
+    /// Show the last runs of a schedule
+    #[command(after_help = HISTORY_EXAMPLES)]
+    History {
+        #[arg(value_name = "NAME", value_parser = named)]
+        name: String,
+    },
+
     /// Enable schedules
-    #[command(after_help = ENABLE_EXAMPLES)]
+    #[command(after_help = ENABLE_EXAMPLES, visible_alias = "resume")]
     Enable(Names),
 
     /// Disable schedules
-    #[command(after_help = DISABLE_EXAMPLES)]
+    #[command(after_help = DISABLE_EXAMPLES, visible_alias = "pause")]
     Disable(Names),
 }
 
@@ -101,6 +127,11 @@ impl Crons {
                 let act = async |name: &str| client.delete_cron(name).await;
                 each(&names, "removed", "crons", json, act).await
             }
+            Action::Trigger { name } => {
+                let run = client.trigger_cron(&name).await?;
+                if json { print_json(&run) } else { print_line(&run.job_id) }
+            }
+            Action::History { name } => history::list(&client, &name, json).await,
             Action::Enable(Names { names }) => {
                 let act = async |name: &str| client.enable_cron(name, true).await;
                 each(&names, "enabled", "crons", json, act).await

@@ -95,6 +95,10 @@ impl Config {
     }
 }
 
+/// Members of `backpressure` that may also stand beside it.
+const BOUNDS: [&str; 6] =
+    ["max_depth", "max_size", "max_size_bytes", "strategy", "warning_threshold", "per_tenant"];
+
 #[derive(Default, PartialEq)]
 struct Change {
     concurrency: Option<Setting<u64>>,
@@ -113,7 +117,9 @@ impl Change {
             Some(Setting::Unset) => drop(config.remove("concurrency")),
             None => {}
         }
-        config.retain(|_, value| !value.is_null());
+        // The server shows bounds in both places, and takes them in one.
+        let nested = config.get("backpressure").is_some_and(|bounds| !bounds.is_null());
+        config.retain(|name, value| !(value.is_null() || nested && BOUNDS.contains(&&**name)));
         if !self.bounds.is_empty() || !self.per_tenant.is_empty() {
             let bounds = config.entry("backpressure").or_insert_with(|| json!({}));
             put(bounds, self.bounds);

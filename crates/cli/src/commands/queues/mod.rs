@@ -40,6 +40,12 @@ Examples:
   rota queues stats email
   rota queues stats email --json | jq .stats.avg_wait_ms";
 
+const CREATE_EXAMPLES: &str = "\
+Examples:
+  rota queues create email
+
+The first job of a queue creates it, too. A queue that was created like this stays while it is idle.";
+
 const PAUSE_EXAMPLES: &str = "\
 Examples:
   rota queues pause email reports
@@ -68,6 +74,13 @@ enum Action {
     /// List all queues
     #[command(after_help = LIST_EXAMPLES)]
     List,
+
+    /// Create queues before their first job
+    #[command(after_help = CREATE_EXAMPLES)]
+    Create {
+        #[arg(value_name = "QUEUE", value_parser = named, required = true)]
+        names: Vec<String>,
+    },
 
     /// Show a queue's statistics of the last hour
     #[command(after_help = STATS_EXAMPLES)]
@@ -111,6 +124,10 @@ impl Queues {
             Action::Stats { name } => {
                 let stats = client.queue_stats(&name).await?;
                 if json { print_json(&stats) } else { print(&describe(&stats)) }
+            }
+            Action::Create { names } => {
+                let act = async |name: &str| client.create_queue(name).await;
+                each(&names, "created", "queues", json, act).await
             }
             Action::Pause { names } => {
                 each(&names, "paused", "queues", json, async |name| client.pause(name).await).await
