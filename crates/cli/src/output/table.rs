@@ -6,8 +6,8 @@ use super::{shortened, width};
 const BETWEEN: &str = "  ";
 /// Names are not shortened below this width while other columns can be hidden.
 const SHORTEST_NAME: usize = 16;
-/// A last column of text is not wrapped to less than this.
-const NARROWEST_TEXT: usize = 24;
+/// A last column of text is not wrapped to less than this, so that an id fits.
+const NARROWEST_TEXT: usize = 36;
 /// The indentation of what belongs to the row above.
 const INDENT: &str = "    ";
 
@@ -277,10 +277,18 @@ impl Table {
             if cell.is_empty() || !self.is_shown(column) {
                 continue;
             }
-            let before = format!("{BETWEEN}{:longest$}{BETWEEN}", label(column));
-            let room = width.saturating_sub(before.len());
-            let indent = format!("\n{}", " ".repeat(before.len()));
-            out.push_str(&format!("{before}{}\n", wrapped(cell, room).join(&indent)));
+            let mut before = format!("{BETWEEN}{:longest$}{BETWEEN}", label(column));
+            let mut indent = before.len();
+            let is_too_long =
+                |word: &str| word.chars().count() > width.saturating_sub(before.len());
+            if cell.split(' ').any(is_too_long) {
+                // An id gets all the room there is.
+                indent = INDENT.len();
+                before = format!("{BETWEEN}{}\n{INDENT}", label(column));
+            }
+            let lines = wrapped(cell, width.saturating_sub(indent));
+            let lines = lines.join(&format!("\n{}", " ".repeat(indent)));
+            out.push_str(&format!("{before}{lines}\n"));
         }
     }
 }

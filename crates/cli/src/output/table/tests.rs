@@ -60,12 +60,12 @@ fn text_is_wrapped_and_then_moves_below_its_row() {
         let text = table.take_within(width);
         (text, table.note())
     };
-    let (text, note) = drawn(84);
+    let (text, note) = drawn(92);
     assert_eq!(text.lines().next().unwrap().split_whitespace().count(), 4, "{text}");
-    assert!(text.contains("failed 2s ago: no answer\n"), "{text}");
+    assert!(text.contains("failed 2s ago: no answer from\n"), "{text}");
     let indent = " ".repeat(56);
-    assert!(text.contains(&format!("\n{indent}from smtp")), "{text}");
-    assert!(text.lines().all(|line| line.len() <= 84) && note.is_none(), "{text}");
+    assert!(text.contains(&format!("\n{indent}smtp.example")), "{text}");
+    assert!(text.lines().all(|line| line.len() <= 92) && note.is_none(), "{text}");
     let (text, note) = drawn(56);
     let below = format!(
         "{:36}  STATE      TRIES\n{ID}  discarded  3/3\n    failed 2s ago: no answer from smtp.example.com\n\
