@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::world::{World, concurrency, job, pool};
-use rota_engine::{Config, Fetch, Preference};
+use rota_engine::{Command, Config, Fetch, Preference};
 use rota_model::{FairnessScope, QueueName, QueueStrategy, TenantId, Weight};
 use serde_json::json;
 
@@ -14,7 +14,10 @@ fn in_pool_scope() -> World {
 }
 
 fn round_robin(fetch: &mut Fetch) {
-    let strategy = QueueStrategy::RoundRobin;
+    prefer(fetch, QueueStrategy::RoundRobin);
+}
+
+fn prefer(fetch: &mut Fetch, strategy: QueueStrategy) {
     fetch.preference = Some(Preference { strategy, weights: BTreeMap::new() });
 }
 
@@ -128,6 +131,77 @@ fn a_queue_saves_nothing_while_it_has_nothing_to_start() {
             let all: Vec<_> = (0..10).map(|_| next(&mut world)).collect();
             assert!((4..=6).contains(&from(&all, "r")), "{scope}: {all:?}");
             drain(&mut world, "r");
+        }
+    }
+}
+
+#[test]
+fn round_robin_passes_over_a_paused_queue_and_goes_on_when_it_is_resumed() {
+    for (scope, named) in [("queue", true), ("queue", false), ("pool", true), ("pool", false)] {
+        let mut world = if scope == "pool" { in_pool_scope() } else { World::new() };
+        for queue in ["a", "b", "c"] {
+            world.enqueue(&job("t").queue(queue), 100);
+        }
+        world.put_pool("p", json!({"queues": ["a", "b", "c"]}));
+        let serve = |world: &mut World, count: usize| {
+            let queues: &[&str] = if named { &["a", "b", "c"] } else { &[] };
+            let next = |_| {
+                let next = world.next(queues, |fetch| match named {
+                    true => round_robin(fetch),
+                    false => fetch.pool = pool("p"),
+                });
+                next.unwrap().1
+            };
+            (0..count).map(next).collect::<Vec<_>>()
+        };
+        let has = |some: &[String], queue: &str| some.iter().any(|other| other == queue);
+        let assert_in_turn = |served: &[String]| {
+            let in_turn = |three: &[String]| ["a", "b", "c"].iter().all(|queue| has(three, queue));
+            assert!(served.windows(3).all(in_turn), "{scope}: {served:?}");
+        };
+        assert_in_turn(&serve(&mut world, 7));
+        let paused = QueueName::parse("b").unwrap();
+        world.apply(Command::PauseQueue(paused.clone()));
+        let served = serve(&mut world, 40);
+        assert!(served.windows(2).all(|two| two[0] != two[1]), "{scope}: {served:?}");
+        assert!(!has(&served, "b"), "{scope}: {served:?}");
+        world.apply(Command::ResumeQueue(paused));
+        let served = serve(&mut world, 40);
+        // Where tenants share all queues, a queue catches up on a bounded number of its tenant's jobs.
+        let ahead = served.iter().take_while(|queue| *queue == "b").count();
+        let caught_up = if scope == "pool" { ahead } else { 0 };
+        assert!(caught_up <= 16, "{scope}: {served:?}");
+        assert_in_turn(&served[caught_up..]);
+    }
+}
+
+#[test]
+fn least_loaded_takes_from_the_deepest_queue_and_keeps_two_level() {
+    for named in [true, false] {
+        let mut world = World::new();
+        let mut depth = BTreeMap::from([("a", 2), ("b", 9), ("c", 4)]);
+        for (queue, depth) in &depth {
+            world.enqueue(&job("t").queue(queue), *depth);
+        }
+        world.put_pool("p", json!({"queues": ["a", "b", "c"], "strategy": "least-loaded"}));
+        let queues: &[&str] = if named { &["a", "b", "c"] } else { &[] };
+        for n in 0..40 {
+            let deepest = *depth.values().max().unwrap();
+            let (_, queue) = world
+                .next(queues, |fetch| match named {
+                    true => prefer(fetch, QueueStrategy::LeastLoaded),
+                    false => fetch.pool = pool("p"),
+                })
+                .unwrap();
+            assert_eq!(depth[&*queue], deepest, "{n}: {queue} of {depth:?}");
+            *depth.get_mut(&*queue).unwrap() -= 1;
+            if n >= 5 {
+                // The two deep ones are level from here on, whichever of them jobs come to.
+                assert!(depth["b"].abs_diff(depth["c"]) <= 1, "{n}: {depth:?}");
+                let queue = if n % 3 == 0 { "b" } else { "c" };
+                world.enqueue(&job("t").queue(queue), 1);
+                *depth.get_mut(queue).unwrap() += 1;
+            }
         }
     }
 }

@@ -86,6 +86,22 @@ fn priorities_go_first_and_a_boost_counts_for_what_waits_already() {
 }
 
 #[test]
+fn a_boost_that_ends_ends_for_what_waits_already() {
+    let mut world = World::new();
+    world.tenant("boosted", json!({"priority_boost": 10}));
+    world.enqueue(&job("boosted"), 8);
+    world.enqueue(&job("boosted").limit(json!({"key": "k", "concurrency": 9})), 8);
+    world.enqueue(&job("other"), 20);
+    assert_eq!(world.served(4), ["boosted"; 4]);
+    world.tenant("boosted", json!({"priority_boost": 0}));
+    let served = world.served(20);
+    for n in 1..=served.len() {
+        let [boosted, other] = ["boosted", "other"].map(|tenant| count(&served[..n], tenant));
+        assert!(boosted.abs_diff(other) <= 1, "{served:?}");
+    }
+}
+
+#[test]
 fn urgency_is_a_tenants_own_affair_where_the_operator_says_so() {
     let fairness = Fairness { priority_scope: PriorityScope::Tenant, ..Fairness::default() };
     let mut world = World::with(Config { fairness, ..Config::default() });
@@ -207,4 +223,29 @@ fn what_a_job_did_not_take_is_given_back_however_many_run_at_once() {
     let (slow, fast) = (spent["slow"], spent["fast"]);
     let ratio = slow as f64 / fast as f64;
     assert!((4.6..5.4).contains(&ratio), "{slow} against {fast}");
+}
+
+#[test]
+fn at_every_moment_tenants_have_had_time_by_weight_to_within_a_job() {
+    let fairness = Fairness { cost: Cost::Runtime, ..Fairness::default() };
+    let mut world = World::with(Config { fairness, ..Config::default() });
+    let tenants = [("a", 1, 120), ("b", 2, 10), ("c", 4, 45)];
+    for (tenant, weight, _) in tenants {
+        world.tenant(tenant, json!({"fairness_weight": weight}));
+        world.enqueue(&job(tenant).kind(tenant), 1_500);
+    }
+    let mut spent = [0; 3];
+    for n in 0..1_000 {
+        let claimed = world.fetch(1).pop().unwrap();
+        let owner = world.owner(claimed.seq);
+        let ix = tenants.iter().position(|(tenant, ..)| *tenant == owner).unwrap();
+        world.pass(tenants[ix].2);
+        world.ack(claimed.seq);
+        spent[ix] += tenants[ix].2;
+        let by_weight = [0, 1, 2].map(|ix| spent[ix] as f64 / f64::from(tenants[ix].1));
+        let (least, most) = by_weight
+            .into_iter()
+            .fold((f64::MAX, 0.0_f64), |(least, most), ms| (least.min(ms), most.max(ms)));
+        assert!(most - least <= 120.0, "after {n}: {spent:?}");
+    }
 }

@@ -85,6 +85,25 @@ fn a_late_start_moves_the_next_only_as_far_as_the_gap_requires() {
 }
 
 #[test]
+fn an_idle_throttle_saves_nothing_up() {
+    for idle in [300, 1_000, 60_000, 86_400_000] {
+        let mut world = World::new();
+        let job = job("a").limit(throttle(10, "PT1S"));
+        world.enqueue(&job, 1);
+        assert_eq!(world.fetch(50).len(), 1);
+        world.pass(idle);
+        world.enqueue(&job, 20);
+        let until = world.mono + 1_000;
+        let mut starts = starts(&mut world, |n| u64::from(n > 0), until);
+        assert!(most_in_window(&starts, 1_000) <= 11, "after {idle}: {starts:?}");
+        let gaps = starts.windows(2).map(|two| two[1] - two[0]);
+        assert!(gaps.min() >= Some(90), "after {idle}: {starts:?}");
+        starts.dedup();
+        assert!(starts.len() >= 10, "after {idle}: it goes on as before: {starts:?}");
+    }
+}
+
+#[test]
 fn a_clock_that_is_set_back_lets_nothing_start_too_early_by_the_times_that_are_shown() {
     let mut world = World::new();
     world.enqueue(&job("a").limit(throttle(1, "PT10S")), 5);

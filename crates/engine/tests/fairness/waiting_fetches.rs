@@ -64,6 +64,37 @@ fn a_waiting_worker_that_has_finished_its_jobs_is_the_least_loaded() {
 }
 
 #[test]
+fn the_least_loaded_worker_gets_no_more_than_it_has_room_for() {
+    let mut world = World::new();
+    world.put_pool("p", json!({"queues": ["a", "b"], "strategy": "least-loaded"}));
+    for (name, room) in [("small", 2), ("large", 9)] {
+        let id = worker(name).unwrap();
+        let about =
+            Registration { pool: pool("p"), concurrency: Some(room), ..Registration::named(id) };
+        assert!(!matches!(world.apply(Command::Register(about.into())), Reply::Refused(_)));
+    }
+    world.enqueue(&job("t").queue("a"), 3);
+    world.enqueue(&job("t").queue("b"), 3);
+    let take = |world: &mut World, name: &str| {
+        world.fetch_with(&[], 9, |f| (f.worker, f.pool) = (worker(name), pool("p")))
+    };
+    let held = take(&mut world, "small");
+    assert_eq!(held.len(), 2);
+    assert!(take(&mut world, "small").is_empty(), "it has no room");
+    assert_eq!(take(&mut world, "large").len(), 4);
+
+    let of = |name: &str| (worker(name), pool("p"));
+    wait(&mut world, 1, &[], |f| (f.worker, f.pool) = of("small"));
+    wait(&mut world, 2, &[], |f| (f.worker, f.pool) = of("large"));
+    world.enqueue(&job("t").queue("a"), 1);
+    assert_eq!(woken(&mut world), [(2, 1)], "the least loaded one has no room");
+    wait(&mut world, 3, &[], |f| (f.worker, f.pool) = of("large"));
+    world.ack(held[0].seq);
+    world.enqueue(&job("t").queue("b"), 1);
+    assert_eq!(woken(&mut world), [(1, 1)], "it has room again");
+}
+
+#[test]
 fn a_waiting_fetch_of_a_pool_gets_what_waits_in_a_queue_that_joins_it() {
     let mut world = World::new();
     world.enqueue(&job("t").queue("b"), 1);

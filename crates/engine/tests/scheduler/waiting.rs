@@ -1,8 +1,8 @@
 use rota_model::{QueueName, QueueStrategy, TenantId};
 
-use super::harness::Stand;
+use super::harness::{Stand, slots};
 use crate::queue::QueueIx;
-use crate::scheduler::NewWaiter;
+use crate::scheduler::{Ended, FetchRequest, NewWaiter};
 use crate::{Fetch, WaiterId};
 
 /// A fetch waits for the only queue, perhaps for one tenant, with a worker that has so many jobs.
@@ -74,4 +74,31 @@ fn a_fetch_that_got_nothing_is_not_tried_again_in_the_same_step() {
     assert_eq!(stand.next_waiting(), Some(WaiterId(1)));
     stand.scheduler.got_nothing(WaiterId(1));
     assert_eq!(stand.next_waiting(), Some(WaiterId(2)));
+}
+
+#[test]
+fn a_fetch_for_one_tenant_wakes_a_bounded_number_of_its_groups() {
+    // What a fetch costs when a slot of one of so many keys was freed since the last, all in use.
+    let steps = |keys: usize| {
+        let mut stand = Stand::new();
+        let queue = stand.queue();
+        let tenant = stand.tenant("t", 1.0);
+        for n in 0..keys {
+            let gate = stand.gate(&format!("k{n}"), slots(1));
+            let class = stand.class_with(queue, tenant, 0, Some(gate));
+            stand.enter(class, 2);
+        }
+        let ask = stand.ask(&[queue], QueueStrategy::Strict);
+        let ask = FetchRequest { only: Some(tenant), ..ask };
+        let running: Vec<_> = (0..keys).map(|_| stand.start(&ask).unwrap()).collect();
+        assert!(stand.start(&ask).is_none(), "all keys are in use");
+        let freed = running.last().unwrap().class;
+        stand.scheduler.ended(&Ended { class: freed, pool: None, correction: None });
+        let before = stand.scheduler.steps();
+        assert_eq!(stand.start(&ask).unwrap().class, freed);
+        stand.scheduler.steps() - before
+    };
+    let [few, at_bound, many] = [10, 64, 2_000].map(steps);
+    assert!(at_bound - few >= 54, "each of the first 64 costs a step: {few}, {at_bound}");
+    assert!(many <= at_bound + 20, "{at_bound} steps with 64 groups, {many} with 2,000");
 }
