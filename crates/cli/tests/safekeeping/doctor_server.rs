@@ -22,7 +22,7 @@ fn a_running_server_and_its_directory_are_well() {
         Data directory DIR
           ok       server       A server is running here: process PID.
           ok       disk         SIZE free, SIZE in reserve.
-          ok       format       Format 8, as this version writes it.
+          ok       format       Format 9, as this version writes it.
           ok       file         SQLite finds every page and every index sound.
           ok       contents     0 jobs as of commit N; every rule of Rota holds.
 
@@ -131,7 +131,7 @@ fn a_full_disk_is_a_problem_with_its_remedy() {
         assert!(Instant::now() < until, "the disk never stays full: {ended:?}");
     };
     assert_eq!(ended.code, Some(1), "{ended:?}");
-    assert_eq!(finding(&ended, "health")["what"], "Its disk is full: new jobs are refused.");
+    assert_eq!(finding(&ended, "health")["what"], "Its disk is full: new jobs are rejected.");
     assert_eq!(finding(&ended, "disk")["level"], "problem");
 }
 

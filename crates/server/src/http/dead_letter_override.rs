@@ -78,7 +78,7 @@ pub(super) fn apply(
         let synonym = SYNONYMS.iter().find(|(a, b)| *a == name || *b == name);
         let replaced = REPLACED.contains(&&*name) && changes.contains_key(&*name)
             || synonym.is_some_and(|(a, b)| changes.contains_key(*a) || changes.contains_key(*b));
-        if !replaced && !(MERGED.contains(&&*name) && changes.contains_key(&*name)) {
+        if !(replaced || MERGED.contains(&&*name) && changes.contains_key(&*name)) {
             members.push(format!("{}:{}", Value::from(&*name), value.get()));
         }
     }
