@@ -14,6 +14,9 @@ use super::scene::Scene;
 use super::violation::{Check, Rule, Violation, ensure};
 use super::world::{Job, World};
 
+/// Dead jobs by error type; those that are not counted by theirs are under `None`.
+type CountsByError = BTreeMap<Option<Arc<str>>, u64>;
+
 impl World {
     /// A job enters the dead letter in the step in which it died; later only its replay changes.
     pub(super) fn bury(&mut self, seq: Seq, dead: &DeadRow, scene: &Scene<'_>) -> Check {
@@ -118,8 +121,7 @@ impl World {
 
     /// The engine's counters agree with a count of all dead jobs.
     pub(super) fn check_dead_letters(&self, engine: &Engine) -> Check {
-        let mut counted: BTreeMap<(TenantId, QueueName), BTreeMap<Option<Arc<str>>, u64>> =
-            BTreeMap::new();
+        let mut counted: BTreeMap<(TenantId, QueueName), CountsByError> = BTreeMap::new();
         for job in self.jobs.values() {
             if let JobRow::Done(Done { dead: Some(dead), .. }) = &job.place {
                 let shard = (job.class.tenant.clone(), job.class.queue.clone());
