@@ -42,6 +42,8 @@ pub(crate) struct Active {
     /// Limits that recorded its start, and the time on their clock. Unknown after a restart.
     pub counted: [Option<LimitIx>; 3],
     pub counted_at: i64,
+    /// Its worker is to cancel it. However the execution ends, unless by an ack, the job is cancelled.
+    pub cancel_requested: bool,
 }
 
 impl Active {
@@ -122,6 +124,12 @@ impl Actives {
         active.reserved_until = until;
         active.reserved_ms = reserved_ms;
         self.by_deadline.insert((active.deadline(), seq));
+    }
+
+    /// Records that the job's worker is to cancel it. False if that is known, or the job is not active.
+    pub fn request_cancel(&mut self, seq: Seq) -> bool {
+        let active = self.jobs.get_mut(&seq).map(|(active, _)| active);
+        active.is_some_and(|active| !std::mem::replace(&mut active.cancel_requested, true))
     }
 
     pub fn next_deadline(&self) -> Option<u64> {

@@ -42,8 +42,10 @@ pub enum Command<J = Target> {
     DropStaleWorker(WorkerId),
     /// Give a worker a directive with its next heartbeat.
     Direct(WorkerId, Directive),
-    /// Cancel jobs. No job may be named twice; this also holds for the next three.
+    /// Cancel jobs. No job may be named twice; this also holds for the next four.
     Cancel(Vec<J>),
+    /// Cancel waiting jobs, and ask the workers of active ones to cancel them.
+    RequestCancel(Vec<J>),
     /// Make pending jobs available.
     Activate(Vec<J>),
     /// Make finished jobs available again.

@@ -139,6 +139,8 @@ pub struct BeatReply {
     pub extended: Vec<JobId>,
     /// Jobs in the heartbeat that were cancelled.
     pub cancelled: Vec<JobId>,
+    /// Jobs in the heartbeat that the worker holds and is to cancel.
+    pub cancel_requested: Vec<JobId>,
     /// Jobs in the heartbeat that the worker no longer holds.
     pub lost: Vec<JobId>,
 }

@@ -141,6 +141,7 @@ impl Engine {
             Command::DropStaleWorker(worker) => self.remove_stale_worker(&worker),
             Command::Direct(worker, directive) => self.direct(&worker, directive),
             Command::Cancel(targets) => self.cancel(&targets),
+            Command::RequestCancel(targets) => self.request_cancel(&targets),
             Command::Activate(targets) => self.activate(&targets),
             Command::Retry(targets) => self.retry(&targets),
             Command::RetryAs(targets, change) => self.retry_as(&targets, &change),

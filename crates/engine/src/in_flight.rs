@@ -31,6 +31,7 @@ enum Change {
     Insert(Live),
     Claim(Claim),
     Extend { due: Millis, reserved_ms: u64 },
+    RequestCancel,
     Backoff(Backoff),
     Postpone { due: Millis },
     Ready(Ready),
@@ -108,6 +109,7 @@ fn change_of(mutation: &Mutation) -> Option<(Seq, Change)> {
         Mutation::Insert(row, live) => (row.seq, Change::Insert(Live::clone(live))),
         Mutation::Claim(claim) => (claim.seq, Change::Claim(claim.clone())),
         &Mutation::Extend { seq, due, reserved_ms } => (seq, Change::Extend { due, reserved_ms }),
+        &Mutation::RequestCancel(seq) => (seq, Change::RequestCancel),
         Mutation::Backoff(backoff) => (backoff.seq, Change::Backoff(*backoff)),
         &Mutation::Postpone { seq, due } => (seq, Change::Postpone { due }),
         Mutation::Ready(ready) => (ready.seq, Change::Ready(*ready)),
@@ -145,6 +147,7 @@ impl Change {
             (Change::Extend { due, reserved_ms }, JobRow::Live(live)) => {
                 (live.due, live.reserved_ms) = (Some(*due), *reserved_ms);
             }
+            (Change::RequestCancel, JobRow::Live(live)) => live.held = true,
             (Change::Backoff(backoff), JobRow::Live(live)) => {
                 (live.state, live.due, live.worker) = (State::Retryable, Some(backoff.due), None);
                 (live.pool, live.reserved_ms) = (None, 0);

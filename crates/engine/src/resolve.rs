@@ -42,6 +42,7 @@ impl Command<JobId> {
             Command::Settle(all) => ids.extend(all.iter().map(|settle| *settle.job())),
             Command::Beat(beat) => ids.extend(&beat.jobs),
             Command::Cancel(jobs)
+            | Command::RequestCancel(jobs)
             | Command::Activate(jobs)
             | Command::Retry(jobs)
             | Command::RetryAs(jobs, _)
@@ -73,6 +74,7 @@ impl Command<JobId> {
         };
         let command = match self {
             Command::Cancel(jobs) => Command::Cancel(distinct(jobs)?),
+            Command::RequestCancel(jobs) => Command::RequestCancel(distinct(jobs)?),
             Command::Activate(jobs) => Command::Activate(distinct(jobs)?),
             Command::Retry(jobs) => Command::Retry(distinct(jobs)?),
             Command::RetryAs(jobs, change) => Command::RetryAs(distinct(jobs)?, change),

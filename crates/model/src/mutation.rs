@@ -35,6 +35,8 @@ pub enum Mutation {
         /// The new length of the reservation, in milliseconds.
         reserved_ms: u64,
     },
+    /// Records that the worker of an active job is to cancel it. The job is then `held`.
+    RequestCancel(Seq),
     /// Makes an active job retryable: it has failed and will be retried when it is due.
     Backoff(Backoff),
     /// Reschedules an available job because a limit is reached, or changes the time of a rescheduled

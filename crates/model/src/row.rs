@@ -32,7 +32,8 @@ pub struct Live {
     /// Length of an active job's reservation, in milliseconds.
     pub reserved_ms: u64,
     /// For an available job: it must wait until the previous run of its schedule has finished. For a
-    /// scheduled job: it was rescheduled because a limit was reached.
+    /// scheduled job: it was rescheduled because a limit was reached. For an active job: its worker is to
+    /// cancel it.
     pub held: bool,
     /// Size of the body in bytes.
     pub bytes: u32,

@@ -19,6 +19,16 @@ pub enum LogLevel {
     Trace,
 }
 
+/// How an active job is cancelled by a request that does not say so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CancelMode {
+    /// At once; its worker learns of it.
+    Immediate,
+    /// By its worker, which is asked to.
+    Cooperative,
+}
+
 /// Where the tenant of a request is taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -10,7 +10,7 @@ use rota_model::{
     PriorityScope, PruningPolicy, ReplayRule, RuleName, TenantConfig, TenantId, Weight,
 };
 
-use crate::choices::{Isolation, LogFormat, LogLevel, TenantSource};
+use crate::choices::{CancelMode, Isolation, LogFormat, LogLevel, TenantSource};
 use crate::declaration::Declaration;
 use crate::declare::settings;
 use crate::kind::{
@@ -218,6 +218,9 @@ settings! {
             "Longest visibility timeout that a fetch or heartbeat may request.";
         max_schedule: Duration = duration(MILLISECOND..=36_600 * DAY), "36500d",
             "How far ahead a job may be scheduled.";
+        cancel_mode: CancelMode = one_of(), "immediate",
+            "How an active job is cancelled if the request has no `mode`: at once, or by asking its worker at its \
+            next heartbeat.";
     }
     workers: Workers {
         heartbeat_interval: Duration = duration(MILLISECOND..=DAY), "5s",

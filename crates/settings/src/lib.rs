@@ -23,7 +23,7 @@ mod waiting;
 #[cfg(test)]
 mod tests;
 
-pub use choices::{Isolation, LogFormat, LogLevel, TenantSource};
+pub use choices::{CancelMode, Isolation, LogFormat, LogLevel, TenantSource};
 pub use declaration::{Declaration, declarations};
 pub use declared::{
     Cache, Engine, Events, Fairness, Http, Jobs, Limits, Log, Noisy, Retention, Settings, Shutdown,

@@ -34,6 +34,7 @@ pub enum Request {
     DropStaleWorker(WorkerId),
     Direct(WorkerId, Directive),
     Cancel(Vec<JobId>),
+    RequestCancel(Vec<JobId>),
     Activate(JobId),
     Retry(Vec<JobId>),
     Delete(Vec<JobId>),

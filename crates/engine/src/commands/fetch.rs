@@ -131,6 +131,7 @@ impl Engine {
             account: outcome.account,
             counted,
             counted_at,
+            cancel_requested: false,
         };
         self.active.insert(seq, active);
         let event = self.job_ref(seq, class);

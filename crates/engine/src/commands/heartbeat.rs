@@ -19,12 +19,16 @@ impl Engine {
             directive: Directive::Running,
             extended: Vec::new(),
             cancelled: Vec::new(),
+            cancel_requested: Vec::new(),
             lost: Vec::new(),
         };
         for job in &beat.jobs {
             if self.is_held_by(job.seq, &beat) {
                 self.extend(job.seq, &beat);
                 reply.extended.push(job.id);
+                if self.active.get(job.seq).is_some_and(|active| active.cancel_requested) {
+                    reply.cancel_requested.push(job.id);
+                }
             } else if job.state() == State::Cancelled {
                 reply.cancelled.push(job.id);
             } else {

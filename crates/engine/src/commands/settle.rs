@@ -64,6 +64,9 @@ impl Engine {
     fn nack(&mut self, nack: Nack) -> Result<Settled, Refusal> {
         let active = self.take_active(&nack.job, &nack.holder)?;
         let seq = nack.job.seq;
+        if active.cancel_requested {
+            return Ok(self.nack_of_cancelled(seq, &active, &nack));
+        }
         let paused = match nack.failure.limited_until {
             Some(until) if !nack.requeue => match self.final_ending(&active, &nack.failure) {
                 None => self.pause_for_limit(seq, &active, &nack.failure, until),
@@ -83,6 +86,16 @@ impl Engine {
             self.fail(seq, &active, &nack.failure)
         };
         Ok(self.settled(nack.job.id, &active, outcome))
+    }
+
+    /// A failed or requeued execution that was to be cancelled: the job is cancelled instead.
+    fn nack_of_cancelled(&mut self, seq: Seq, active: &Active, nack: &Nack) -> Settled {
+        if let Some(until) = nack.failure.limited_until.filter(|_| !nack.requeue) {
+            self.pause_key(active.class, until, &nack.failure.kind);
+        }
+        self.record_failure(seq, active, &nack.failure, None);
+        self.end_as_cancelled(seq, active);
+        self.settled(nack.job.id, active, Outcome { state: State::Cancelled, next: None })
     }
 
     /// The handler reported an external limit. The attempt does not count. The job's key is paused
@@ -117,6 +130,11 @@ impl Engine {
                 continue;
             }
             if let Some(mut active) = self.active.remove(seq) {
+                if active.cancel_requested {
+                    self.release(&active);
+                    self.end_as_cancelled(seq, &active);
+                    continue;
+                }
                 self.undo_dispatch(&active);
                 self.free_slot(&active, 0);
                 active.attempt -= 1;
@@ -132,16 +150,24 @@ impl Engine {
         if active.times_out <= self.now.mono {
             let failure =
                 Failure::by_server("timeout", "the execution took longer than its timeout");
-            self.fail(seq, active, &failure);
+            if active.cancel_requested {
+                self.worker_lost(seq, active, &failure);
+            } else {
+                self.fail(seq, active, &failure);
+            }
         } else {
             let text = "the reservation ended without ack, nack or heartbeat";
             self.worker_lost(seq, active, &Failure::by_server("visibility_timeout", text));
         }
     }
 
-    /// The worker is gone: the job is available again at once, unless this was its last attempt.
+    /// The worker is gone: the job is available again at once, unless this was its last attempt, or it
+    /// was to be cancelled.
     pub(crate) fn worker_lost(&mut self, seq: Seq, active: &Active, failure: &Failure) {
-        if self.has_attempts_left(active) {
+        if active.cancel_requested {
+            self.record_failure(seq, active, failure, None);
+            self.end_as_cancelled(seq, active);
+        } else if self.has_attempts_left(active) {
             self.record_failure(seq, active, failure, Some(0));
             self.return_to_queue(seq, active, false);
         } else {

@@ -283,6 +283,7 @@ impl Restore {
                 account: None,
                 counted: [None; 3],
                 counted_at: 0,
+                cancel_requested: live.held,
             },
         );
         engine.scheduler.was_active(live.class, live.pool.as_ref());

@@ -225,6 +225,9 @@ fn write_live(members: &mut Members<'_>, live: &Live, record: &Record) {
     if let Some(started) = live.started.filter(|_| live.state != State::Available) {
         members.time("started_at", started);
     }
+    if live.state == State::Active && live.held {
+        members.raw("cancel_requested", b"true");
+    }
     match (live.state, live.due) {
         (State::Retryable, Some(due)) => {
             members.time("next_attempt_at", due);

@@ -12,11 +12,12 @@ use serde_json::value::RawValue;
 use super::admission::{self, block_timeout_ms};
 use super::body::{self, Json};
 use super::caller::caller;
-use super::error::{ApiError, ApiResult};
+use super::error::{ApiError, ApiResult, excerpt};
 use super::listen::client_closed;
-use super::params::PathName;
+use super::params::{Params, PathName};
 use super::{App, Shared, job_json, over_limit, reply};
 use crate::runtime::Answer;
+use rota_settings::CancelMode;
 
 pub(super) async fn enqueue(State(app): Shared, headers: HeaderMap, body: Json) -> ApiResult {
     let job = parse(&app, body.text())?;
@@ -57,8 +58,22 @@ pub(super) async fn info(State(app): Shared, name: PathName) -> ApiResult {
     Ok(reply::raw(StatusCode::OK, out))
 }
 
-pub(super) async fn cancel(State(app): Shared, name: PathName) -> ApiResult {
-    let changed = change_one(&app, &name, |id| Command::Cancel(vec![id])).await?;
+pub(super) async fn cancel(State(app): Shared, name: PathName, params: Params) -> ApiResult {
+    let mode = match params.get("mode") {
+        None => app.settings.jobs.cancel_mode,
+        Some("immediate") => CancelMode::Immediate,
+        Some("cooperative") => CancelMode::Cooperative,
+        Some(other) => {
+            let text =
+                format!("'mode' is '{}'; it must be immediate or cooperative.", excerpt(other));
+            return Err(ApiError::invalid_request(text).detail("field", "mode"));
+        }
+    };
+    let changed = change_one(&app, &name, |id| match mode {
+        CancelMode::Immediate => Command::Cancel(vec![id]),
+        CancelMode::Cooperative => Command::RequestCancel(vec![id]),
+    });
+    let changed = changed.await?;
     changed_job(&app, &changed, "cancelled_at").await
 }
 

@@ -33,6 +33,7 @@ mod quirks;
 mod rate_limits;
 mod refusal;
 mod reply;
+mod results;
 mod service;
 mod settle;
 mod spec_version;
@@ -138,6 +139,7 @@ fn served() -> Router<Arc<App>> {
         .route("/jobs/batch", post(jobs::enqueue_batch))
         .route("/jobs/{id}", get(jobs::info).delete(jobs::cancel))
         .route("/jobs/{id}/activate", post(jobs::activate))
+        .route("/jobs/{id}/result", get(results::show))
         .route("/jobs/{id}/cancel", post(jobs::cancel))
         .route("/jobs/{id}/events", get(events::stream_job))
         .route("/workers/fetch", post(workers::fetch))

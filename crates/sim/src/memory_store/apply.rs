@@ -27,6 +27,9 @@ impl MemoryStore {
                 live.due = Some(*due);
                 live.reserved_ms = *reserved_ms;
             }),
+            Mutation::RequestCancel(seq) => {
+                self.change(*seq, "request a cancellation", |live| live.held = true)
+            }
             Mutation::Backoff(backoff) => self.change(backoff.seq, "back off", |live| {
                 let_go(live, State::Retryable);
                 live.due = Some(backoff.due);

@@ -75,6 +75,7 @@ impl World {
             Mutation::Extend { seq, due, reserved_ms } => {
                 self.extend(*seq, *due, *reserved_ms, scene)
             }
+            Mutation::RequestCancel(seq) => self.request_cancel(*seq, scene),
             Mutation::Backoff(backoff) => {
                 self.enter(backoff.seq, Into::State(State::Retryable), scene)?;
                 self.back_off(backoff, scene)

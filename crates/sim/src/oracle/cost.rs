@@ -33,6 +33,7 @@ fn named_by(command: &Command) -> Option<usize> {
         Command::Beat(beat) => Some(beat.jobs.len()),
         Command::Undelivered(claims) => Some(claims.len()),
         Command::Cancel(targets)
+        | Command::RequestCancel(targets)
         | Command::Activate(targets)
         | Command::Retry(targets)
         | Command::RetryAs(targets, _)

@@ -29,6 +29,7 @@ enum Cause<'a> {
 impl World {
     /// An active job is available again.
     pub(super) fn returned(&mut self, live: &Live, ready: &Ready, scene: &Scene<'_>) -> Check {
+        ensure(!live.held, Rule::Transition, || format!("job {} was to be cancelled", live.seq))?;
         let causes = self.causes(live, scene);
         let requeued = causes.iter().any(|cause| matches!(cause, Cause::Requeued));
         let left = self.has_attempts_left(live);
@@ -96,7 +97,7 @@ impl World {
             Cause::TimedOut => self.has_attempts_left(&live),
             _ => false,
         });
-        ensure(allowed, Rule::HandedTwice, || format!("job {seq} backed off"))?;
+        ensure(allowed && !live.held, Rule::HandedTwice, || format!("job {seq} backed off"))?;
         let (least, most) = backoff(&job.class.policy.retry, live.attempt);
         let delay = due.since(self.wall);
         ensure((least..=most).contains(&delay), Rule::Time, || {
@@ -113,6 +114,19 @@ impl World {
                 take_back(live, wait.undo);
             }
             (job.lease, job.pool) = (None, None);
+        });
+        Ok(())
+    }
+
+    /// The worker of an active job is to cancel it.
+    pub(super) fn request_cancel(&mut self, seq: Seq, scene: &Scene<'_>) -> Check {
+        let asked = matches!(scene.step.command, Command::RequestCancel(_)) && scene.names(seq);
+        let is_active = self.jobs.get(&seq).is_some_and(|job| job.state() == State::Active);
+        ensure(asked && is_active, Rule::Unasked, || format!("nobody cancelled job {seq}"))?;
+        self.change(seq, |job| {
+            if let JobRow::Live(live) = &mut job.place {
+                live.held = true;
+            }
         });
         Ok(())
     }
@@ -142,6 +156,10 @@ impl World {
         let exhausted = !self.has_attempts_left(live);
         let by_policy = ending_of(&job.class.policy.retry);
         let allowed = self.causes(live, scene).iter().any(|cause| match cause {
+            // Its worker was asked to cancel it: whatever happens now, it does not run again.
+            cause if live.held && !matches!(cause, Cause::Acked) => {
+                finish.ending == Ending::Cancelled
+            }
             Cause::Acked => finish.ending == Ending::Completed,
             Cause::Cancelled => finish.ending == Ending::Cancelled,
             Cause::Failed(failure) | Cause::Limited(_, failure) => {
@@ -159,7 +177,9 @@ impl World {
     /// first counts.
     pub(super) fn pause_after_failure(&mut self, live: &Live, scene: &Scene<'_>) -> Check {
         let until = match self.causes(live, scene).first() {
-            Some(Cause::Limited(until, failure)) if self.is_final(live, failure) => Some(*until),
+            Some(Cause::Limited(until, failure)) if live.held || self.is_final(live, failure) => {
+                Some(*until)
+            }
             _ => None,
         };
         let class = self.jobs.get(&live.seq).map(|job| job.class.clone());
@@ -206,7 +226,12 @@ impl World {
 
     /// By its owner, or by the next run of its schedule.
     fn is_cancelled(&self, seq: Seq, scene: &Scene<'_>) -> bool {
-        let by_owner = matches!(scene.step.command, Command::Cancel(_)) && scene.names(seq);
+        let is_active = self.jobs.get(&seq).is_some_and(|job| job.state() == State::Active);
+        let by_owner = match scene.step.command {
+            Command::Cancel(_) => scene.names(seq),
+            Command::RequestCancel(_) => !is_active && scene.names(seq),
+            _ => false,
+        };
         let run_of = self.jobs.get(&seq).and_then(|job| job.run_of.as_ref());
         let cron = run_of.and_then(|name| Some((name, self.crons.get(name)?)));
         let is_replaced = cron.is_some_and(|(name, cron)| {

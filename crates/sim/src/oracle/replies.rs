@@ -63,6 +63,7 @@ impl World {
             }
             (
                 Command::Cancel(targets)
+                | Command::RequestCancel(targets)
                 | Command::Activate(targets)
                 | Command::Retry(targets)
                 | Command::RetryAs(targets, _)
@@ -159,7 +160,9 @@ impl World {
                 (false, State::Cancelled) => &reply.cancelled,
                 (false, _) => &reply.lost,
             };
-            ensure(list.contains(&target.id), Rule::Reply, || {
+            let to_cancel = holds && live.is_some_and(|live| live.held);
+            let told = reply.cancel_requested.contains(&target.id) == to_cancel;
+            ensure(told && list.contains(&target.id), Rule::Reply, || {
                 format!("{reply:?} is no answer for {target:?}")
             })?;
         }
@@ -182,7 +185,7 @@ fn holds(target: &Target, holder: &Holder) -> bool {
 fn check_changed(command: &Command, target: &Target, outcome: &Result<Changed, Refusal>) -> Check {
     let state = target.state();
     let may = match command {
-        Command::Cancel(_) => !state.is_terminal(),
+        Command::Cancel(_) | Command::RequestCancel(_) => !state.is_terminal(),
         Command::Retry(_) | Command::RetryAs(..) => {
             matches!(state, State::Discarded | State::Cancelled)
         }
@@ -190,7 +193,12 @@ fn check_changed(command: &Command, target: &Target, outcome: &Result<Changed, R
         _ => state == State::Pending,
     };
     let right = match outcome {
-        Ok(changed) => may && changed.before == state && changed.id == target.id,
+        Ok(changed) => {
+            let asks = matches!(command, Command::RequestCancel(_)) && state == State::Active;
+            may && changed.before == state
+                && changed.id == target.id
+                && asks == (changed.after == Some(State::Active))
+        }
         // Others have taken the room of a finished job's queue or class.
         Err(Refusal::CapReached(reached)) => {
             let capped = matches!(reached.capped, Capped::Queues | Capped::Classes);

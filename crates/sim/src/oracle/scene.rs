@@ -161,6 +161,7 @@ fn targets(command: &Command) -> Vec<&Target> {
         Command::Settle(all) => all.iter().map(Settle::job).collect(),
         Command::Beat(beat) => beat.jobs.iter().collect(),
         Command::Cancel(all)
+        | Command::RequestCancel(all)
         | Command::Activate(all)
         | Command::Retry(all)
         | Command::RetryAs(all, _)

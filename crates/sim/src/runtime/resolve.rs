@@ -43,6 +43,7 @@ impl Runtime {
             Request::DropStaleWorker(worker) => Command::DropStaleWorker(worker),
             Request::Direct(worker, directive) => Command::Direct(worker, directive),
             Request::Cancel(ids) => Command::Cancel(self.targets(&ids)),
+            Request::RequestCancel(ids) => Command::RequestCancel(self.targets(&ids)),
             Request::Activate(id) => {
                 Command::Activate(vec![self.find(id).ok_or(Turned::NotFound)?])
             }

@@ -119,6 +119,7 @@ fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
             write!(f, "register {} for {:?}", about.worker, about.concurrency)
         }
         Command::Cancel(targets) => write_targets(f, "cancel", targets),
+        Command::RequestCancel(targets) => write_targets(f, "request_cancel", targets),
         Command::Activate(targets) => write_targets(f, "activate", targets),
         Command::Retry(targets) => write_targets(f, "retry", targets),
         Command::RetryAs(targets, _) => write_targets(f, "retry-as", targets),
@@ -185,6 +186,7 @@ fn write_mutation(f: &mut fmt::Formatter<'_>, mutation: &Mutation) -> fmt::Resul
             write!(f, " insert:{}:{}{held}", row.seq, live.state)
         }
         Mutation::Claim(claim) => write!(f, " claim:{}/{}", claim.seq, claim.attempt),
+        Mutation::RequestCancel(seq) => write!(f, " request_cancel:{seq}"),
         Mutation::Extend { seq, reserved_ms, .. } => write!(f, " extend:{seq}:{reserved_ms}"),
         Mutation::Backoff(backoff) => {
             write!(f, " backoff:{}@{}", backoff.seq, backoff.due.0 % 100_000_000)

@@ -19,6 +19,7 @@ impl Workload {
         let crons = if self.profile.crons { 20 } else { 0 };
         let weights = [20, 12, 12, 12, 10, 14, 10, 12, 6, crons, maintenance, 2, 3, governing];
         match self.rng.weighted(weights) {
+            0 if self.rng.percent(40) => Request::RequestCancel(self.known_ids(5)),
             0 => Request::Cancel(self.known_ids(5)),
             1 => match self.known_id() {
                 Some(id) => Request::Activate(id),

@@ -22,6 +22,11 @@ impl Applier<'_> {
         expect_one(changed, "extend", seq)
     }
 
+    pub(super) fn request_cancel(&self, seq: Seq) -> Result<(), InternalError> {
+        let changed = self.run("UPDATE live SET held = 1 WHERE seq = ?1", [key(seq)])?;
+        expect_one(changed, "request the cancellation of", seq)
+    }
+
     pub(super) fn back_off(&self, backoff: &Backoff) -> Result<(), InternalError> {
         let Backoff { seq, due, undo } = *backoff;
         let changed = self.run(

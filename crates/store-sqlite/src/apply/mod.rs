@@ -129,6 +129,7 @@ impl<'c> Applier<'c> {
             Mutation::Counts(id, counts) => self.put_counts(*id, counts)?,
             Mutation::Insert(new, live) => self.insert(new, live)?,
             Mutation::Extend { seq, due, reserved_ms } => self.extend(*seq, *due, *reserved_ms)?,
+            Mutation::RequestCancel(seq) => self.request_cancel(*seq)?,
             Mutation::Backoff(backoff) => self.back_off(backoff)?,
             Mutation::Postpone { seq, due } => self.postpone(*seq, *due)?,
             Mutation::Ready(ready) => self.make_ready(ready)?,
@@ -179,6 +180,7 @@ fn depends_on_deferred(mutation: &Mutation, deferred: &Deferred<'_>) -> bool {
         Mutation::Insert(..) => !deferred.deletions.is_empty(),
         Mutation::DropClass(_)
         | Mutation::Extend { .. }
+        | Mutation::RequestCancel(_)
         | Mutation::Backoff(_)
         | Mutation::Ready(_)
         | Mutation::Revive { .. }

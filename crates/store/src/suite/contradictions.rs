@@ -28,6 +28,7 @@ pub fn contradictory_mutations_are_rejected<F: Fixture>(fixture: &F) {
         ("a sequence number that exists", same_seq),
         ("claiming an unknown job", claim(9)),
         ("claiming a finished job", claim(2)),
+        ("cancelling an unknown job", Mutation::RequestCancel(Seq(9))),
         ("extending an unknown job", Mutation::Extend { seq: Seq(9), due: now, reserved_ms: 1 }),
         ("backing off a finished job", back_off(2, 1, None)),
         ("postponing an unknown job", postpone(9, 1)),

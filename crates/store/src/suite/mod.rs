@@ -95,6 +95,7 @@ macro_rules! store_tests {
             extreme_values_are_stored
             a_claim_sets_its_columns_only
             an_extension_moves_the_reservation
+            a_requested_cancellation_is_kept
             a_failed_job_backs_off
             a_job_becomes_ready_again
             an_execution_that_does_not_count_is_undone

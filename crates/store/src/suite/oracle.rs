@@ -49,6 +49,7 @@ impl Oracle {
                 live.due = Some(*due);
                 live.reserved_ms = *reserved_ms;
             }),
+            Mutation::RequestCancel(seq) => self.change(*seq, |live| live.held = true),
             Mutation::Backoff(backoff) => {
                 self.change(backoff.seq, |live| apply_backoff(live, *backoff))
             }

@@ -38,6 +38,15 @@ pub fn an_extension_moves_the_reservation<F: Fixture>(fixture: &F) {
     expect(&mut driver, &Live { due: Some(Millis(500)), reserved_ms: 450, ..before });
 }
 
+pub fn a_requested_cancellation_is_kept<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    let before = start(&mut driver, running);
+    driver.commit(vec![Mutation::RequestCancel(Seq(1))]);
+    let asked = Live { held: true, ..before };
+    expect(&mut driver, &asked);
+    expect(&mut driver.crash_and_reopen(), &asked);
+}
+
 pub fn a_failed_job_backs_off<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let before = start(&mut driver, running);

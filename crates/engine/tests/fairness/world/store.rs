@@ -42,6 +42,7 @@ impl World {
                     (live.attempt, live.pauses) = (undo.attempt, undo.pauses);
                 }
             }
+            Mutation::RequestCancel(seq) => self.live.get_mut(&seq).unwrap().held = true,
             Mutation::Backoff(backoff) => {
                 let live = self.live.get_mut(&backoff.seq).unwrap();
                 (live.state, live.due) = (rota_model::State::Retryable, Some(backoff.due));

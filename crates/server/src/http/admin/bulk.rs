@@ -14,6 +14,7 @@ use crate::http::filter::Filter;
 use crate::http::params::PathName;
 use crate::http::{App, Shared, reply};
 use crate::runtime::{Answer, Unavailable};
+use rota_settings::CancelMode;
 
 /// The most jobs that are changed in one commit.
 const SLICE: usize = 200;
@@ -28,6 +29,8 @@ const MAX_ATTEMPTS: u32 = 3;
 pub(in crate::http) enum Action {
     Retry,
     Cancel,
+    /// Cancels active jobs by asking their workers.
+    RequestCancel,
     Delete,
 }
 
@@ -95,7 +98,10 @@ pub(in crate::http) async fn run_unconfirmed(
 async fn run_body(app: &App, name: &PathName, body: BulkBody) -> ApiResult {
     let action = match name.as_str() {
         "retry" => Action::Retry,
-        "cancel" => Action::Cancel,
+        "cancel" => match app.settings.jobs.cancel_mode {
+            CancelMode::Immediate => Action::Cancel,
+            CancelMode::Cooperative => Action::RequestCancel,
+        },
         "delete" => Action::Delete,
         other => {
             return Err(ApiError::not_found("bulk action", other)
@@ -116,7 +122,7 @@ async fn run_body(app: &App, name: &PathName, body: BulkBody) -> ApiResult {
     };
     let changed = match action {
         Action::Retry => "retried",
-        Action::Cancel => "cancelled",
+        Action::Cancel | Action::RequestCancel => "cancelled",
         Action::Delete => "deleted",
     };
     let mut value = outcome.json(name.as_str());
@@ -250,6 +256,7 @@ async fn send(
         let command = match action {
             Action::Retry => Command::Retry(ids.to_vec()),
             Action::Cancel => Command::Cancel(ids.to_vec()),
+            Action::RequestCancel => Command::RequestCancel(ids.to_vec()),
             Action::Delete => Command::Delete(ids.to_vec()),
         };
         attempts_left -= 1;
@@ -265,7 +272,9 @@ fn filter(action: Action, body: FilterBody) -> Result<Filter, ApiError> {
     let allowed: Vec<JobState> = match action {
         Action::Retry => vec![JobState::Discarded, JobState::Cancelled],
         Action::Delete => vec![JobState::Completed, JobState::Discarded, JobState::Cancelled],
-        Action::Cancel => JobState::ALL.into_iter().filter(|state| !state.is_terminal()).collect(),
+        Action::Cancel | Action::RequestCancel => {
+            JobState::ALL.into_iter().filter(|state| !state.is_terminal()).collect()
+        }
     };
     let default = match action {
         // Retrying all cancelled jobs is rarely intended, so it must be asked for.

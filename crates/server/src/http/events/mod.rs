@@ -6,6 +6,7 @@ mod fairness;
 mod feed;
 mod form;
 mod frame;
+mod job_end;
 mod json;
 mod names;
 mod notice;
@@ -22,6 +23,8 @@ use axum::http::HeaderMap;
 use rota_engine::Event;
 use serde_json::{Value, json};
 
+pub(super) use self::job_end::JobEnd;
+pub(super) use self::open::reserve;
 pub(super) use self::open::{stream_all, stream_job, stream_queue};
 pub(super) use self::room::Room;
 pub(super) use self::socket::{Remembered, connect};

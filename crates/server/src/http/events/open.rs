@@ -74,7 +74,7 @@ async fn stream_channel(
 }
 
 /// Room for one more stream or socket of the caller.
-pub(super) async fn reserve(app: &App) -> Result<Open, ApiError> {
+pub(in super::super) async fn reserve(app: &App) -> Result<Open, ApiError> {
     let events = app.handle.events();
     if !events.are_kept() {
         return Err(ApiError::unsupported("This server keeps no events.")

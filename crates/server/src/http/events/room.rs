@@ -9,7 +9,7 @@ use rota_model::TenantId;
 pub(in super::super) struct Room(Arc<Mutex<CapCounter>>);
 
 /// An open stream; there is room for another when it is dropped.
-pub(super) struct Open {
+pub(in super::super) struct Open {
     room: Room,
     tenant: Option<TenantId>,
 }

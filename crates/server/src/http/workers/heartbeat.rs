@@ -62,10 +62,13 @@ pub(in crate::http) async fn heartbeat(State(app): Shared, body: Json) -> ApiRes
             let unknown: Vec<JobId> =
                 jobs.into_iter().filter(|id| !answered.contains(id)).collect();
             let lost: Vec<String> = names(&beat.lost).into_iter().chain(names(&unknown)).collect();
+            // For both, the worker is to stop; a worker may know the first list only.
+            let to_stop = [names(&beat.cancelled), names(&beat.cancel_requested)].concat();
             Ok(reply::ok(&json!({
                 "state": beat.directive.as_str(),
                 "jobs_extended": names(&beat.extended),
-                "jobs_cancelled": names(&beat.cancelled),
+                "jobs_cancelled": to_stop,
+                "jobs_cancel_requested": names(&beat.cancel_requested),
                 "jobs_lost": lost,
                 "server_time": app.handle.clock().now().wall.to_string(),
             })))
