@@ -70,6 +70,8 @@ pub const UNSERVED: &[Unserved] = &[
     // ojs-bulk-operations
     instead("POST", "/ojs/v1/jobs/bulk", "bulk operations", "Use POST /ojs/v1/jobs/batch."),
     // ojs-priority, ojs-queue-config, ojs-realtime 9
+    none("PATCH", "/ojs/v1/jobs/{id}", "changing a job's priority"),
+    none("PATCH", "/ojs/v1/admin/jobs/{id}", "changing a job's priority"),
     none("GET", "/ojs/v1/queues/{queue}/priority-stats", "statistics by priority"),
     instead(
         "GET",
@@ -106,7 +108,7 @@ pub const UNSERVED: &[Unserved] = &[
 ];
 
 const SEE_EVENTS: &str = "Use GET /ojs/v1/events, which has the recent past.";
-const SEE_JOB: &str = "Use GET /ojs/v1/jobs/{id} for each job.";
+const SEE_JOB: &str = "Use GET /ojs/v1/jobs/{id}/result for each job.";
 
 /// The error for a request without a route, if the table has it.
 pub(super) fn error(method: &Method, uri: &Uri) -> Option<ApiError> {
