@@ -2,8 +2,8 @@
 
 use rota_engine::{Command, Config, Effects, PutLimit, QueueSettings, Reply, TenantChange};
 use rota_model::{
-    FairnessScope, LimitNumbers, PoolConfig, QueueStrategy, Quota, Scope, TenantConfig, TenantId,
-    Weight,
+    DeadRow, FairnessScope, LimitNumbers, PoolConfig, QueueStrategy, Quota, Scope, TenantConfig,
+    TenantId, Weight,
 };
 use rota_store::Mutation;
 
@@ -31,6 +31,14 @@ pub enum Sabotage {
     NoBackoff,
     /// A completed job is made available again.
     Resurrect,
+    /// A job enters the dead letter with another error than it died of.
+    WrongError,
+    /// A job in the dead letter is not counted by its error type.
+    OtherError,
+    /// A rule plans a replay before its delay is over.
+    EarlyReplay,
+    /// Jobs are pruned from the dead letter before their time.
+    EarlyPrune,
     /// A limit that jobs carry is lifted behind everyone's back.
     SecretOverride,
     /// A throttle is taken for a rate: as many start, and not evenly spaced.
@@ -92,6 +100,10 @@ impl Sabotage {
             Sabotage::SecretScope => config.fairness.scope = FairnessScope::Queue,
             Sabotage::NoGuarantee => config.starvation.enabled = false,
             Sabotage::FreeOwnWorkers => config.fairness.charge_own_workers = false,
+            Sabotage::EarlyPrune => {
+                (config.dead_letter.max_age_ms, config.dead_letter.max_count) = (0, 0);
+                config.prune_interval_ms = 1;
+            }
             _ => {}
         }
         config
@@ -210,6 +222,13 @@ impl Sabotage {
                     admission.over_quota.clear();
                 }
             }
+            Sabotage::WrongError | Sabotage::OtherError | Sabotage::EarlyReplay => {
+                for mutation in mutations {
+                    if let Mutation::Bury(_, dead) = mutation {
+                        self.falsify_dead(dead);
+                    }
+                }
+            }
             Sabotage::NoBackoff => {
                 for mutation in mutations {
                     if let Mutation::Backoff(backoff) = mutation {
@@ -228,6 +247,14 @@ impl Sabotage {
                     .extend(finished.map(|(seq, enqueued)| Mutation::Revive { seq, enqueued }));
             }
             _ => {}
+        }
+    }
+
+    fn falsify_dead(self, dead: &mut DeadRow) {
+        match self {
+            Sabotage::WrongError => dead.error = "another".into(),
+            Sabotage::OtherError => dead.other = !dead.other,
+            _ => dead.replay_at = dead.replay_at.map(|at| at.saturating_sub_ms(1)),
         }
     }
 }

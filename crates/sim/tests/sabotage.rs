@@ -90,6 +90,26 @@ fn a_completed_job_that_runs_again() {
 }
 
 #[test]
+fn a_dead_letter_with_the_wrong_error() {
+    assert!(finds(Sabotage::WrongError, &[Rule::Reply]));
+}
+
+#[test]
+fn a_dead_letter_that_miscounts() {
+    assert!(finds(Sabotage::OtherError, &[Rule::Counts]));
+}
+
+#[test]
+fn a_dead_letter_that_replays_too_early() {
+    assert!(finds(Sabotage::EarlyReplay, &[Rule::Time]));
+}
+
+#[test]
+fn a_dead_letter_that_is_pruned_too_early() {
+    assert!(finds_by(Theme::KeyPerJob, Sabotage::EarlyPrune, &[Rule::Lost]));
+}
+
+#[test]
 fn a_limit_that_does_not_hold() {
     assert!(finds_by(Theme::AllLimited, Sabotage::SecretOverride, &[Rule::Limit]));
 }
