@@ -12,6 +12,7 @@ use rota_client::{Client, Error, Job, WithJson};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
 /// An answer, or the end of the connection.
 type Answer = Option<(u16, Value)>;
@@ -21,11 +22,13 @@ type Answer = Option<(u16, Value)>;
 struct Fake {
     asked: Arc<Mutex<Vec<(String, Value)>>>,
     answer: fn(path: &str, nth: usize) -> Answer,
+    /// Told of each fetch, which then gets no answer.
+    silent: Option<Arc<Notify>>,
 }
 
 impl Fake {
     fn new(answer: fn(&str, usize) -> Answer) -> Self {
-        Self { asked: Arc::default(), answer }
+        Self { asked: Arc::default(), answer, silent: None }
     }
 
     async fn start(&self) -> Client {
@@ -49,6 +52,10 @@ impl Fake {
                 asked.push((path.clone(), body));
                 asked.iter().filter(|(before, _)| *before == path).count()
             };
+            if let Some(fetched) = self.silent.as_ref().filter(|_| path == "fetch") {
+                fetched.notify_one();
+                return std::future::pending().await;
+            }
             let Some((status, body)) = self.answer(&path, nth) else { return };
             let body = body.to_string();
             let head = format!("HTTP/1.1 {status} x\r\nContent-Length: {}\r\n\r\n", body.len());
@@ -185,6 +192,28 @@ async fn a_proxy_whose_server_is_away_is_waited_for() {
     let summary = fake.work_off(|_, _| async { Outcome::done() }).await.unwrap();
     assert_eq!(summary.completed, 1);
     assert_eq!(fake.asked("ack").len(), 3);
+}
+
+#[tokio::test]
+async fn an_idle_worker_does_not_wait_for_its_fetch_to_be_answered() {
+    let fetched = Arc::new(Notify::new());
+    let fake = Fake {
+        silent: Some(fetched.clone()),
+        ..Fake::new(|_, _| Some((200, json!({"state": "running"}))))
+    };
+    let mut options = Options::new(["q"]);
+    options.wait = Duration::from_secs(3600);
+    let (trigger, shutdown) = Shutdown::new();
+    let idle =
+        Worker::new(fake.start().await, options).run(|_, _| async { Outcome::done() }, shutdown);
+    let told = async {
+        fetched.notified().await;
+        trigger.drain();
+    };
+    let both = async { tokio::join!(idle, told).0 };
+    let summary = tokio::time::timeout(Duration::from_secs(60), both).await.expect("it ends");
+    assert_eq!(summary.unwrap(), Summary::default());
+    assert_eq!(fake.asked("fetch").len(), 1);
 }
 
 #[tokio::test]
