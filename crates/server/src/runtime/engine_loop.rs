@@ -55,20 +55,25 @@ const MAX_SLEEP: Duration = Duration::from_millis(1000);
 
 impl<R: Reader> EngineLoop<R> {
     pub fn run(mut self) {
-        loop {
-            match self.wait() {
-                Mail::Inputs(inputs) => {
-                    if self.handle_inputs(inputs) {
-                        break;
-                    }
-                }
-                Mail::StoreReport(report) => self.handle_store_report(report),
-                Mail::TimedOut => self.tick(),
-            }
-            self.submit_batch(false);
-            self.check_disk_space();
-        }
+        while !self.handle(self.wait()) {}
         self.finish();
+    }
+
+    /// Handles what is in the mailbox, and submits what may be submitted. Returns true if the thread
+    /// is to stop.
+    fn handle(&mut self, mail: Mail) -> bool {
+        match mail {
+            Mail::Inputs(inputs) => {
+                if self.handle_inputs(inputs) {
+                    return true;
+                }
+            }
+            Mail::StoreReport(report) => self.handle_store_report(report),
+            Mail::TimedOut => self.tick(),
+        }
+        self.submit_batch(false);
+        self.check_disk_space();
+        false
     }
 
     fn wait(&self) -> Mail {
@@ -349,5 +354,105 @@ impl<R: Reader> EngineLoop<R> {
 
     fn fatal(&self, error: &StoreError) {
         (self.on_fatal)(&error.message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rota_engine::Config;
+    use rota_model::{JobId, QueueName};
+    use rota_store::Store;
+    use rota_store_sqlite::{Options, SqliteStore};
+    use tokio::sync::mpsc;
+
+    use super::super::store_loop::StoreLoop;
+    use super::*;
+
+    /// Longer than any test takes: it ends tests that hang.
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// A request, and its answer.
+    fn request(ask: Ask) -> (Mail, oneshot::Receiver<Answer>) {
+        let (sender, answer) = oneshot::channel();
+        (Mail::Inputs(vec![Input::Ask(ask, None, sender)]), answer)
+    }
+
+    #[test]
+    fn an_answer_that_is_held_while_the_store_is_busy_goes_out_when_it_has_finished() {
+        let directory = tempfile::tempdir().unwrap();
+        let tokio = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let store =
+            SqliteStore::open(directory.path(), Options { reserve_bytes: 0, ..Options::default() });
+        let store = store.unwrap();
+        let (mailbox, work) = (Arc::new(Mailbox::new(9)), Arc::new(Queue::new(1)));
+        let (committed, mut releases) = mpsc::unbounded_channel::<Release>();
+        let resolver = Resolver::new(store.reader().unwrap(), tokio.handle().clone());
+        let mut store_loop = StoreLoop {
+            store,
+            tokio: tokio.handle().clone(),
+            clock: Clock::start(),
+            config: Config::default(),
+            seed: 1,
+            work: work.clone(),
+            mailbox: mailbox.clone(),
+            committed,
+            health: Health::default(),
+            on_fatal: Box::new(|cause| panic!("{cause}")),
+        };
+        let (engine, loaded) = store_loop.load().unwrap();
+        let mut engine_loop = EngineLoop {
+            engine,
+            clock: store_loop.clock.clone(),
+            mailbox: mailbox.clone(),
+            work,
+            resolver,
+            bodies: BodyCache::new(1_000),
+            in_flight: InFlight::new(1),
+            last_batch: loaded.number,
+            batch: Batch::default(),
+            release: Release::default(),
+            waiting: HashMap::default(),
+            max_requests: 9,
+            health: Health::default(),
+            space_checked: Instant::now(),
+            pacing: Pacing::default(),
+            on_fatal: Box::new(|cause| panic!("{cause}")),
+        };
+        let store_thread = std::thread::spawn(move || store_loop.run());
+        let mut released = || {
+            let release = releases.blocking_recv().unwrap();
+            release.answers.into_iter().for_each(|(sender, answer)| drop(sender.send(answer)));
+        };
+        let written = || Command::PauseQueue(QueueName::parse("q").unwrap()).into();
+        let looked_up = || Ask::Explain(JobId::v7(0, 1));
+        let kinds: [fn() -> Ask; 2] = [written, looked_up];
+        for (first, second) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            let (mail, mut first) = request(kinds[first]());
+            engine_loop.handle(mail);
+            released();
+            assert!(first.try_recv().is_ok());
+            // The engine thread has not read yet that the store has finished.
+            let (mail, mut second) = request(kinds[second]());
+            engine_loop.handle(mail);
+            // No request and no timer comes to its help.
+            let report = mailbox.wait(Some(LONG), LONG, 9);
+            assert!(matches!(report, Mail::StoreReport(_)), "the store tells that it has finished");
+            assert!(engine_loop.work_is_held(), "the second waits for that");
+            engine_loop.handle(report);
+            assert!(!engine_loop.work_is_held());
+            released();
+            assert!(second.try_recv().is_ok());
+            let report = mailbox.wait(Some(LONG), LONG, 9);
+            assert!(matches!(report, Mail::StoreReport(_)), "and again");
+            engine_loop.handle(report);
+        }
+        engine_loop.finish();
+        store_thread.join().unwrap();
+    }
+
+    impl<R> EngineLoop<R> {
+        fn work_is_held(&self) -> bool {
+            !self.release.is_empty()
+        }
     }
 }
