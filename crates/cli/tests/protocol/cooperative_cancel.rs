@@ -49,7 +49,7 @@ fn the_worker_is_told_and_ends_the_job() {
     assert_eq!(server.job(&id)["cancel_requested"], Value::Null);
     // Retried by hand, it is an ordinary job.
     server.post(&format!("/ojs/v1/admin/jobs/{id}/retry"), json!({})).expect(200);
-    assert_eq!(ids(&server.fetch("q", 1)), [id.clone()]);
+    assert_eq!(ids(&server.fetch("q", 1)), std::slice::from_ref(&id));
     assert_eq!(server.job(&id)["cancel_requested"], Value::Null);
 }
 

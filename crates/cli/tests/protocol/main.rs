@@ -14,6 +14,7 @@ mod states;
 mod web_socket_reader;
 
 mod ack_and_nack;
+mod admin_aliases;
 mod admin_bulk;
 mod admin_jobs;
 mod admin_queues;

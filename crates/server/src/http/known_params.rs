@@ -98,6 +98,7 @@ const ROUTES: &[(&str, &str, &[&[&str]])] = &[
     ("GET", "/ojs/v1/ws", &[]),
     ("GET", "/ojs/v1/rate-limits", &[PAGES, &["prefix"]]),
     ("GET PUT DELETE", "/ojs/v1/rate-limits/{key}", &[TENANT]),
+    ("PUT DELETE", "/ojs/v1/rate-limits/{key}/override", &[TENANT]),
     ("GET", "/ojs/v1/pools", &[PAGES]),
     ("GET", "/ojs/v1/pools/{name}", &[]),
     ("GET", "/ojs/v1/admin/queues", &[PAGES]),
@@ -144,6 +145,8 @@ const ROUTES: &[(&str, &str, &[&[&str]])] = &[
     ("POST", "/ojs/v1/admin/dead-letter/{id}/retry", &[]),
     ("GET POST", "/ojs/v1/admin/system/maintenance", &[]),
     ("GET", "/ojs/v1/admin/system/config", &[]),
+    ("GET POST", "/ojs/v1/admin/maintenance", &[]),
+    ("GET", "/ojs/v1/admin/config", &[]),
 ];
 
 /// Checks the query string before the handler runs.

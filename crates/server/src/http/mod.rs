@@ -46,7 +46,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::middleware::from_fn;
-use axum::routing::{delete, get, post};
+use axum::routing::{delete, get, post, put};
 use rota_model::Scope;
 use rota_model::envelope::{Rules, Tenancy};
 use tokio::sync::Mutex;
@@ -175,6 +175,7 @@ fn served() -> Router<Arc<App>> {
             "/rate-limits/{key}",
             get(rate_limits::show).put(rate_limits::put).delete(rate_limits::clear),
         )
+        .route("/rate-limits/{key}/override", put(rate_limits::put).delete(rate_limits::clear))
         .route("/pools", get(admin::pools::list))
         .route("/pools/{name}", get(admin::pools::show))
         .route("/metrics", get(metrics::scrape))
@@ -239,7 +240,9 @@ fn served() -> Router<Arc<App>> {
             "/system/maintenance",
             get(admin::system::maintenance).post(admin::system::set_maintenance),
         )
-        .route("/system/config", get(admin::system::config));
+        .route("/system/config", get(admin::system::config))
+        .route("/maintenance", get(admin::system::maintenance).post(admin::system::set_maintenance))
+        .route("/config", get(admin::system::config));
     Router::new()
         .route("/ojs/manifest", get(manifest::manifest))
         .route("/health", get(system::health))

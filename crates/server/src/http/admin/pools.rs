@@ -122,6 +122,7 @@ fn item(app: &App, view: &PoolView) -> Value {
     let rule = starvation_rule(app, config);
     let scope = config.fairness_scope.unwrap_or(app.settings.fairness.scope);
     json!({
+        "id": view.name,
         "name": view.name,
         "queues": config.queues,
         "concurrency": config.concurrency,
@@ -132,6 +133,7 @@ fn item(app: &App, view: &PoolView) -> Value {
         "fairness_scope": scope.as_str(),
         "fairness_scope_inherited": config.fairness_scope.is_none(),
         "active_workers": view.active_workers,
+        "workers": view.active_workers,
         "active_jobs": view.active_jobs,
         "utilization": utilization(view),
         "origin": view.origin.as_str(),

@@ -44,6 +44,7 @@ pub(in crate::http) async fn stats(State(app): Shared) -> ApiResult {
                 "name": queue.name.local(),
                 "tenant_id": queue.name.namespace(),
                 "dispatch_count_1m": queue.dispatched,
+                "dispatched": queue.dispatched,
                 "dispatch_ratio_1m": queue.dispatched as f64 / total.max(1) as f64,
                 "avg_wait_ms": queue.avg_wait_ms,
                 "active_jobs": queue.active,

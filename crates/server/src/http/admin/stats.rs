@@ -126,7 +126,7 @@ pub(in crate::http) async fn history(State(app): Shared, params: Params) -> ApiR
     }
     let data: Vec<Value> =
         points.into_iter().map(|(start, interval)| point(start, &interval)).collect();
-    Ok(reply::ok(&json!({"period": period, "data": data})))
+    Ok(reply::ok(&json!({"period": period, "data": data, "data_points": data})))
 }
 
 #[derive(Clone, Copy)]
@@ -169,6 +169,7 @@ fn point(start: i64, interval: &Interval) -> Value {
     json!({
         "timestamp": Millis(start).to_string(),
         "processed": interval.processed(),
+        "completed": interval.completed,
         "failed": interval.failed,
         "enqueued": interval.enqueued,
         "latency_p50_ms": interval.run_ms.quantile(0.5),

@@ -62,8 +62,11 @@ pub(in crate::http) async fn config(State(app): Shared) -> ApiResult {
 fn show(maintenance: &Maintenance) -> Value {
     json!({
         "maintenance": maintenance.enabled(),
+        "enabled": maintenance.enabled(),
         "reason": maintenance.reason,
         "enabled_at": maintenance.since.map(|time| time.to_string()),
+        "started_at": maintenance.since.map(|time| time.to_string()),
         "estimated_end": maintenance.expected_end.map(|time| time.to_string()),
+        "ends_at": maintenance.expected_end.map(|time| time.to_string()),
     })
 }

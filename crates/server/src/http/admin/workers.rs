@@ -124,6 +124,7 @@ fn item(view: &WorkerView) -> Value {
         "registered_at": view.since.to_string(),
         "last_seen_at": view.last_seen.to_string(),
         "last_heartbeat_at": view.beats.then(|| view.last_seen.to_string()),
+        "last_heartbeat": view.beats.then(|| view.last_seen.to_string()),
         "version": about.version,
         "metadata": about.metadata,
     })

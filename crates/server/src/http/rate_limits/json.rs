@@ -28,6 +28,7 @@ pub(super) fn partition(view: &LimitView) -> Value {
         }))),
         "on_limit": view.on_limit.unwrap_or(OnLimit::Wait).as_str(),
         "waiting_count": view.waiting,
+        "waiting": view.waiting,
         "paused_until": view.paused_until.map(time),
         "pause_reason": view.pause_reason,
         "override": view.replaced.map(|(other, expires)| {
@@ -41,6 +42,13 @@ pub(super) fn partition(view: &LimitView) -> Value {
         "mixed": view.mixed,
         "reason": view.reason,
     });
+    // The admin UI and ojs-cli read the numbers at the top level.
+    if let Some(rate) = numbers.rate {
+        value = with_rate(rate, value);
+    }
+    if let Some(limit) = numbers.concurrency {
+        value["available"] = json!(u64::from(limit).saturating_sub(view.active));
+    }
     if let Some(tenant) = tenant {
         value["tenant_id"] = json!(tenant);
     }
@@ -64,6 +72,7 @@ pub(super) fn with_partitions(
                 "scope": Scope::Tenant.as_str(),
                 "active": sum("active"),
                 "waiting_count": sum("waiting_count"),
+                "waiting": sum("waiting_count"),
                 "paused_until": null,
                 "override": null,
                 "declared": false,

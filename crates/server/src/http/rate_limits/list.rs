@@ -41,7 +41,7 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
         pagination["next_cursor"] = json!(next.cursor());
     }
     let items: Vec<_> = page.items.iter().map(partition).collect();
-    Ok(reply::ok(&json!({"items": items, "pagination": pagination})))
+    Ok(reply::ok(&json!({"items": items, "rate_limits": items, "pagination": pagination})))
 }
 
 struct LimitPage {

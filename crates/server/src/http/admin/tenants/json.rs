@@ -10,12 +10,15 @@ use crate::http::queues::merge;
 pub(super) fn summary(view: &TenantView) -> Value {
     json!({
         "tenant_id": view.id,
+        "id": view.id,
+        "name": view.id,
         "origin": view.origin.as_str(),
         "jobs": jobs(view),
         "depth": view.jobs.depth(),
         "fairness": fairness(view),
         "throttled": view.throttle.is_some(),
         "noisy": noisy(view),
+        "created_at": created(view),
     })
 }
 
@@ -32,8 +35,7 @@ pub(super) fn details(view: &TenantView, totals: &Totals, shards: &[ShardView]) 
         "noisy": noisy(view),
         "stats": stats(view, totals, shards),
         "file": view.file.as_ref().map(config),
-        // A tenant that is configured and has had no jobs has no creation time.
-        "created_at": (view.created.0 > 0).then(|| view.created.to_string()),
+        "created_at": created(view),
         "updated_at": view.updated.map(|time: Millis| time.to_string()),
         "reason": view.reason,
     });
@@ -41,6 +43,11 @@ pub(super) fn details(view: &TenantView, totals: &Totals, shards: &[ShardView]) 
     let copy = shown.clone();
     shown["tenant"] = copy;
     shown
+}
+
+/// A tenant that is configured and has had no jobs has no creation time.
+fn created(view: &TenantView) -> Option<String> {
+    (view.created.0 > 0).then(|| view.created.to_string())
 }
 
 pub(super) fn stats(view: &TenantView, totals: &Totals, shards: &[ShardView]) -> Value {
