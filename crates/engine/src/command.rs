@@ -42,7 +42,7 @@ pub enum Command<J = Target> {
     DropStaleWorker(WorkerId),
     /// Give a worker a directive with its next heartbeat.
     Direct(WorkerId, Directive),
-    /// Cancel jobs. No job may be named twice; this also holds for the next four.
+    /// Cancel jobs. No job may be named twice; this also holds for the next five.
     Cancel(Vec<J>),
     /// Cancel waiting jobs, and ask the workers of active ones to cancel them.
     RequestCancel(Vec<J>),
@@ -58,6 +58,8 @@ pub enum Command<J = Target> {
     Replay(Vec<DueReplay>),
     /// Delete jobs, unless they are active.
     Delete(Vec<J>),
+    /// Delete those of the jobs that are still as they were when they were selected.
+    DeleteOnly(Vec<J>, Selected),
     /// Delete finished jobs whose retention has passed.
     Forget(Overdue),
     /// Create a queue that does not exist yet, and keep it while it is idle.
@@ -95,6 +97,16 @@ pub enum Command<J = Target> {
     /// Advance time and do what has become due, a bounded amount at a time. Only this moves time,
     /// so nothing happens to a job between looking it up and acting on it.
     Tick(Now),
+}
+
+/// What jobs were selected by. Meanwhile, others may have been retried, or have started or ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Selected {
+    /// Waiting, in any state.
+    Waiting,
+    /// Ended, in any state or in this one.
+    Ended(Option<State>),
+    DeadLetter,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

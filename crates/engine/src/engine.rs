@@ -148,6 +148,7 @@ impl Engine {
             Command::Prune(prune) => self.prune(&prune),
             Command::Replay(due) => self.replay_dead(due),
             Command::Delete(targets) => self.delete(&targets),
+            Command::DeleteOnly(targets, only) => self.delete_only(&targets, only),
             Command::Forget(overdue) => self.forget(&overdue),
             Command::CreateQueue(name, settings) => self.create_queue(name, settings),
             Command::PauseQueue(name) => self.pause_queue(name),

@@ -58,7 +58,7 @@ pub use caps::{Asker, CapCounter, CapReached, Capped};
 pub use clock::Now;
 pub use command::{
     Ack, Beat, Command, CronSpec, Enqueue, Failure, Fetch, HandlerCode, Holder, Nack, NumbersEdit,
-    Override, Preference, Prune, PutLimit, QueueSettings, Registration, Settle, Target,
+    Override, Preference, Prune, PutLimit, QueueSettings, Registration, Selected, Settle, Target,
     TenantChange, WaiterId,
 };
 pub use config::{Caps, Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope, Retention};

@@ -33,6 +33,10 @@ pub enum Refusal {
     },
     /// An active job cannot be deleted.
     StillActive,
+    /// The job has changed since it was selected for deletion.
+    NoLongerSelected {
+        state: State,
+    },
     UnknownWorker,
     /// A worker of this id belongs to an operator or another tenant.
     OthersWorker,

@@ -46,7 +46,8 @@ impl Command<JobId> {
             | Command::Activate(jobs)
             | Command::Retry(jobs)
             | Command::RetryAs(jobs, _)
-            | Command::Delete(jobs) => ids.extend(jobs),
+            | Command::Delete(jobs)
+            | Command::DeleteOnly(jobs, _) => ids.extend(jobs),
             Command::Prune(prune) => ids.extend(&prune.jobs),
             _ => {}
         }
@@ -79,6 +80,7 @@ impl Command<JobId> {
             Command::Retry(jobs) => Command::Retry(distinct(jobs)?),
             Command::RetryAs(jobs, change) => Command::RetryAs(distinct(jobs)?, change),
             Command::Delete(jobs) => Command::Delete(distinct(jobs)?),
+            Command::DeleteOnly(jobs, only) => Command::DeleteOnly(distinct(jobs)?, only),
             Command::Prune(prune) => {
                 let Prune { shard, jobs, oldest } = *prune;
                 Command::Prune(Box::new(Prune { shard, jobs: distinct(jobs)?, oldest }))

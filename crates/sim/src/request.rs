@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use rota_engine::{
-    CronSpec, Failure, Fetch, Holder, Override, PutLimit, QueueSettings, Registration, WaiterId,
+    CronSpec, Failure, Fetch, Holder, Override, PutLimit, QueueSettings, Registration, Selected,
+    WaiterId,
 };
 use rota_model::envelope::NewJob;
 use rota_model::{
@@ -34,10 +35,11 @@ pub enum Request {
     DropStaleWorker(WorkerId),
     Direct(WorkerId, Directive),
     Cancel(Vec<JobId>),
-    RequestCancel(Vec<JobId>),
+    CancelCooperatively(Vec<JobId>),
     Activate(JobId),
     Retry(Vec<JobId>),
     Delete(Vec<JobId>),
+    DeleteOnly(Vec<JobId>, Selected),
     /// Retry a job with another class and body.
     RetryAs(JobId, Box<Override>),
     /// Remove up to this many jobs of a dead letter that are too old or too many.

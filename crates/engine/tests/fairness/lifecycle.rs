@@ -2,7 +2,7 @@
 
 use rota_engine::{
     Beat, BeatReply, Command, Enqueue, Failure, HandlerCode, Holder, Nack, Refusal, Registration,
-    Reply, Settle, Target,
+    Reply, Selected, Settle, Target,
 };
 use rota_model::{Directive, Ending, Millis, Overdue, QueueName, Seq, State, TenantId, WorkerId};
 
@@ -126,6 +126,30 @@ fn retrying_gives_a_discarded_job_all_its_attempts_again() {
     world.ack(seq);
     let completed = changed(&mut world, Command::Retry, seq);
     assert_eq!(completed, Err(Refusal::NotRetryable { state: State::Completed }));
+}
+
+#[test]
+fn a_deletion_spares_jobs_that_have_changed_since_they_were_selected() {
+    let mut world = World::new();
+    world.enqueue(&job("a"), 1);
+    let seq = discard(&mut world);
+    let delete = |only| move |targets| Command::DeleteOnly(targets, only);
+    let ended = Selected::Ended(Some(State::Discarded));
+    changed(&mut world, Command::Retry, seq).unwrap();
+    let spared = Err(Refusal::NoLongerSelected { state: State::Available });
+    for only in [Selected::DeadLetter, Selected::Ended(None), ended] {
+        assert_eq!(changed(&mut world, delete(only), seq), spared, "{only:?}");
+    }
+    assert_eq!(world.fetch(1)[0].seq, seq, "the retried job is still there");
+    let spared = Err(Refusal::NoLongerSelected { state: State::Active });
+    assert_eq!(changed(&mut world, delete(Selected::Waiting), seq), spared);
+    world.ack(seq);
+    let spared = Err(Refusal::NoLongerSelected { state: State::Completed });
+    for only in [Selected::DeadLetter, Selected::Waiting, ended] {
+        assert_eq!(changed(&mut world, delete(only), seq), spared, "{only:?}");
+    }
+    let deleted = changed(&mut world, delete(Selected::Ended(None)), seq);
+    assert_eq!(deleted, Ok((State::Completed, None)));
 }
 
 #[test]

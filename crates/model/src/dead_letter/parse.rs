@@ -49,7 +49,7 @@ impl ReplayRule {
         let field = |name: &str| format!("{within}{name}");
         let is_known = |name: &str| name == "name" || Self::FIELDS.contains(&name);
         if let Some(name) = members.keys().find(|name| !is_known(name)) {
-            return Err(Rejection::value(field(name), "is not a field of a replay rule")
+            return Err(Rejection::value(field(name), "is not a member of a replay rule")
                 .hint("Known are name, filter, delay, max_replays and enabled."));
         }
         let given = |name: &str| members.get(name).filter(|value| !value.is_null());
@@ -167,5 +167,5 @@ fn whole(
 }
 
 fn unknown(within: &str, name: &str) -> Rejection {
-    Rejection::value(format!("{within}.{name}"), format!("is not a field of '{within}'"))
+    Rejection::value(format!("{within}.{name}"), format!("is not a member of '{within}'"))
 }

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use rota_engine::{Changed, Command};
+use rota_engine::{Changed, Command, Selected};
 use rota_model::row::JobRow;
 use rota_model::{Ending, JobId};
 use rota_store::Record;
@@ -47,7 +47,8 @@ pub(super) async fn retry(State(app): Shared, name: PathName, body: OptionalJson
 }
 
 pub(super) async fn delete(State(app): Shared, name: PathName) -> ApiResult {
-    let changed = change(&app, &name, |id| Command::Delete(vec![id])).await?;
+    let changed =
+        change(&app, &name, |id| Command::DeleteOnly(vec![id], Selected::DeadLetter)).await?;
     let id = changed.id.to_string();
     Ok(reply::ok(&json!({"deleted": true, "job_id": id, "id": id})))
 }

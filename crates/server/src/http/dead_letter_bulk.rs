@@ -1,6 +1,7 @@
 //! Routes that retry or delete many jobs of the dead letter at once.
 
 use axum::extract::State;
+use rota_engine::Selected;
 use rota_model::{Millis, Rejection, duration};
 use rota_store::Selection;
 use serde::Deserialize;
@@ -82,7 +83,7 @@ pub(super) async fn purge_by_path(State(app): Shared, params: Params) -> ApiResu
 }
 
 async fn delete(app: &App, filter: &Filter) -> ApiResult {
-    let outcome = bulk::apply(app, Action::Delete, filter, None).await?;
+    let outcome = bulk::apply(app, Action::DeleteOnly(Selected::DeadLetter), filter, None).await?;
     let (deleted, failed) = (outcome.succeeded, outcome.failed);
     Ok(reply::ok(&json!({"purged_count": deleted, "deleted": deleted, "failed": failed})))
 }

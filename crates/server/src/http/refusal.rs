@@ -50,6 +50,11 @@ impl From<Refusal> for ApiError {
             Refusal::StillActive => Self::conflict("The job is active and cannot be deleted.")
                 .hint("Cancel it first.")
                 .detail("current_state", "active"),
+            Refusal::NoLongerSelected { state } => Self::conflict(format!(
+                "The job has changed meanwhile and was not deleted; its state is '{state}'."
+            ))
+            .hint("Look at it again, and delete it by its id if that is still wanted.")
+            .detail("current_state", state.as_str()),
             Refusal::UnknownWorker => Self::not_found("worker", "?"),
             Refusal::OthersWorker => Self::new(
                 StatusCode::FORBIDDEN,

@@ -1,5 +1,6 @@
 //! The route for a job's result, which can wait until the job has ended.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -14,13 +15,15 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 
 use super::error::{ApiError, ApiResult};
+use super::listen::client_closed;
 use super::params::{Params, PathName};
 use super::{App, Shared, events, reply};
 
 /// The longest wait, in seconds.
 const MAX_WAIT: u64 = 30;
 
-/// Waits only if the request says so. A waiting request counts against the cap on event streams.
+/// Waits only if the request says so, and not for a client that has closed its side of the connection. A
+/// waiting request counts against the cap on event streams.
 pub(super) async fn show(State(app): Shared, name: PathName, params: Params) -> ApiResult {
     let id = name.job()?;
     let wait = match params.get("wait") {
@@ -35,14 +38,19 @@ pub(super) async fn show(State(app): Shared, name: PathName, params: Params) -> 
         let _place = events::reserve(&app).await?;
         // Asked for before the job is read again, so that its end is not overlooked.
         let mut end = events::JobEnd::new(app.handle.events(), record.seq);
+        let mut closed = pin!(client_closed());
         record = find(&app, &name, id).await?;
         while !record.row.state().is_terminal() {
-            if tokio::time::timeout_at(until, end.wait()).await.is_err() {
-                return Err(not_yet(&record, seconds));
+            let may_have_ended = tokio::select! {
+                waited = tokio::time::timeout_at(until, end.wait()) => waited.is_ok(),
+                () = &mut closed => false,
+            };
+            if !may_have_ended {
+                return Err(not_yet(&record));
             }
             record = find(&app, &name, id).await?;
             if end.is_closing() && !record.row.state().is_terminal() {
-                return Err(not_yet(&record, seconds));
+                return Err(not_yet(&record));
             }
         }
     }
@@ -53,9 +61,9 @@ async fn find(app: &App, name: &PathName, id: JobId) -> Result<Record, ApiError>
     app.record(id).await?.ok_or_else(|| ApiError::not_found("job", name.as_str()))
 }
 
-fn not_yet(record: &Record, seconds: u64) -> ApiError {
+fn not_yet(record: &Record) -> ApiError {
     let state = record.row.state();
-    let text = format!("The job has not ended within {seconds} seconds; its state is '{state}'.");
+    let text = format!("The job has not ended yet; its state is '{state}'.");
     ApiError::new(StatusCode::REQUEST_TIMEOUT, "timeout", text)
         .hint("Ask again; the job goes on meanwhile.")
         .detail("current_state", state.as_str())

@@ -1,10 +1,12 @@
 //! One step of the server, checked against the world before it and then made part of it.
 
-use rota_engine::Command;
+use rota_engine::{Command, Selected};
 use rota_model::envelope::NewJob;
 use rota_model::mutation::Undo;
 use rota_model::row::JobRow;
-use rota_model::{Done, IdKey, JobId, Live, Millis, OnLimit, QueueName, Seq, State, TenantId};
+use rota_model::{
+    Done, Ending, IdKey, JobId, Live, Millis, OnLimit, QueueName, Seq, State, TenantId,
+};
 use rota_store::{Finish, Mutation, NewRow, Ready, RowKind};
 
 use super::lifecycle::{Into, allows};
@@ -329,6 +331,15 @@ impl World {
         };
         let asked = match (&scene.step.command, &job.place) {
             (Command::Delete(_), _) => scene.names(seq) && job.state() != State::Active,
+            (Command::DeleteOnly(_, Selected::Waiting), JobRow::Live(_)) => {
+                scene.names(seq) && job.state() != State::Active
+            }
+            (Command::DeleteOnly(_, Selected::Ended(only)), JobRow::Done(_)) => {
+                scene.names(seq) && only.is_none_or(|only| job.state() == only)
+            }
+            (Command::DeleteOnly(_, Selected::DeadLetter), JobRow::Done(done)) => {
+                scene.names(seq) && done.ending == Ending::DeadLetter
+            }
             (Command::Prune(_), JobRow::Done(_)) => {
                 self.check_pruned(seq)?;
                 scene.names(seq)

@@ -37,7 +37,8 @@ fn named_by(command: &Command) -> Option<usize> {
         | Command::Activate(targets)
         | Command::Retry(targets)
         | Command::RetryAs(targets, _)
-        | Command::Delete(targets) => Some(targets.len()),
+        | Command::Delete(targets)
+        | Command::DeleteOnly(targets, _) => Some(targets.len()),
         Command::Prune(prune) => Some(prune.jobs.len()),
         Command::Replay(due) => Some(due.len()),
         Command::StopWaiting(_) | Command::Register(_) => Some(1),

@@ -2,9 +2,10 @@
 
 use rota_engine::{
     Admission, BeatReply, CapReached, Capped, Changed, Command, Enqueue, Fetch, Holder, Refusal,
-    Reply, Settle, Settled, Target,
+    Reply, Selected, Settle, Settled, Target,
 };
-use rota_model::{Directive, State};
+use rota_model::row::JobRow;
+use rota_model::{Directive, Ending, State};
 use rota_store::Mutation;
 
 use super::apply::is_named;
@@ -67,7 +68,8 @@ impl World {
                 | Command::Activate(targets)
                 | Command::Retry(targets)
                 | Command::RetryAs(targets, _)
-                | Command::Delete(targets),
+                | Command::Delete(targets)
+                | Command::DeleteOnly(targets, _),
                 Reply::Changed(outcomes),
             ) => {
                 same_length(targets, outcomes)?;
@@ -182,6 +184,16 @@ fn holds(target: &Target, holder: &Holder) -> bool {
     }
 }
 
+fn is_selected(target: &Target, only: Selected) -> bool {
+    let dead = |row: &JobRow| matches!(row, JobRow::Done(d) if d.ending == Ending::DeadLetter);
+    match only {
+        Selected::Waiting => State::WAITING.contains(&target.state()),
+        Selected::Ended(None) => target.state().is_terminal(),
+        Selected::Ended(Some(state)) => target.state() == state,
+        Selected::DeadLetter => dead(&target.now),
+    }
+}
+
 fn check_changed(command: &Command, target: &Target, outcome: &Result<Changed, Refusal>) -> Check {
     let state = target.state();
     let may = match command {
@@ -190,6 +202,7 @@ fn check_changed(command: &Command, target: &Target, outcome: &Result<Changed, R
             matches!(state, State::Discarded | State::Cancelled)
         }
         Command::Delete(_) => state != State::Active,
+        Command::DeleteOnly(_, only) => is_selected(target, *only),
         _ => state == State::Pending,
     };
     let right = match outcome {

@@ -165,7 +165,8 @@ fn targets(command: &Command) -> Vec<&Target> {
         | Command::Activate(all)
         | Command::Retry(all)
         | Command::RetryAs(all, _)
-        | Command::Delete(all) => all.iter().collect(),
+        | Command::Delete(all)
+        | Command::DeleteOnly(all, _) => all.iter().collect(),
         Command::Prune(prune) => prune.jobs.iter().collect(),
         _ => Vec::new(),
     }

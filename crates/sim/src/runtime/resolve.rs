@@ -43,7 +43,7 @@ impl Runtime {
             Request::DropStaleWorker(worker) => Command::DropStaleWorker(worker),
             Request::Direct(worker, directive) => Command::Direct(worker, directive),
             Request::Cancel(ids) => Command::Cancel(self.targets(&ids)),
-            Request::RequestCancel(ids) => Command::RequestCancel(self.targets(&ids)),
+            Request::CancelCooperatively(ids) => Command::RequestCancel(self.targets(&ids)),
             Request::Activate(id) => {
                 Command::Activate(vec![self.find(id).ok_or(Turned::NotFound)?])
             }
@@ -59,6 +59,7 @@ impl Runtime {
                 Command::Replay(due)
             }
             Request::Delete(ids) => Command::Delete(self.targets(&ids)),
+            Request::DeleteOnly(ids, only) => Command::DeleteOnly(self.targets(&ids), only),
             Request::Retain(limit) => Command::Forget(self.overdue(now.wall, limit)),
             Request::CreateQueue(queue, settings) => Command::CreateQueue(queue, settings),
             Request::PauseQueue(queue) => Command::PauseQueue(queue),

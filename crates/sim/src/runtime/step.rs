@@ -125,7 +125,9 @@ fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
         Command::RetryAs(targets, _) => write_targets(f, "retry-as", targets),
         Command::Prune(prune) => write_targets(f, "prune", &prune.jobs),
         Command::Replay(due) => write!(f, "replay {}", due.len()),
-        Command::Delete(targets) => write_targets(f, "delete", targets),
+        Command::Delete(targets) | Command::DeleteOnly(targets, _) => {
+            write_targets(f, "delete", targets)
+        }
         Command::Forget(all) => {
             f.write_str("forget")?;
             all.jobs.iter().try_for_each(|done| write!(f, " {}", done.seq))

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use rota_engine::{CronSpec, Now, Overlap, Override, QueueSettings};
+use rota_engine::{CronSpec, Now, Overlap, Override, QueueSettings, Selected};
 use rota_model::cron::Schedule;
-use rota_model::{CronName, DeadLetterSettings, Directive, WorkerId};
+use rota_model::{CronName, DeadLetterSettings, Directive, State, WorkerId};
 
 use super::Workload;
 use super::crowd;
@@ -19,14 +19,14 @@ impl Workload {
         let crons = if self.profile.crons { 20 } else { 0 };
         let weights = [20, 12, 12, 12, 10, 14, 10, 12, 6, crons, maintenance, 2, 3, governing];
         match self.rng.weighted(weights) {
-            0 if self.rng.percent(40) => Request::RequestCancel(self.known_ids(5)),
+            0 if self.rng.percent(40) => Request::CancelCooperatively(self.known_ids(5)),
             0 => Request::Cancel(self.known_ids(5)),
             1 => match self.known_id() {
                 Some(id) => Request::Activate(id),
                 None => Request::Tick,
             },
             2 => self.retry(),
-            3 => Request::Delete(self.known_ids(5)),
+            3 => self.delete(),
             4 => Request::PauseQueue(self.queue()),
             5 => Request::ResumeQueue(self.queue()),
             6 => self.configure(),
@@ -38,6 +38,17 @@ impl Workload {
             12 => Request::DeleteQueue(self.queue()),
             _ => self.govern(now),
         }
+    }
+
+    fn delete(&mut self) -> Request {
+        let only = match self.aside.below(5) {
+            0 => Selected::Waiting,
+            1 => Selected::Ended(None),
+            2 => Selected::Ended(Some(State::Discarded)),
+            3 => Selected::DeadLetter,
+            _ => return Request::Delete(self.known_ids(5)),
+        };
+        Request::DeleteOnly(self.known_ids(5), only)
     }
 
     fn retry(&mut self) -> Request {

@@ -1,5 +1,7 @@
 //! Things that are not quite HTTP.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::{assert_alive, assert_refused_with};
@@ -93,6 +95,8 @@ fn a_client_that_has_closed_its_side_gets_its_answer() {
         let mut wire = Wire::open(server.address()).unwrap();
         wire.write(&request).unwrap();
         wire.stream().shutdown(std::net::Shutdown::Write).unwrap();
+        // Shorter than what the requests below would wait.
+        wire.stream().set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let answer = wire.answer().unwrap();
         assert_eq!(wire.rest().unwrap_or_default(), b"");
         answer
@@ -105,7 +109,11 @@ fn a_client_that_has_closed_its_side_gets_its_answer() {
     let fetch = json!({"queues": ["empty"], "wait_ms": 30_000}).to_string();
     let answer = ask(request("POST", "/ojs/v1/workers/fetch", &[], fetch.as_bytes()));
     assert_eq!((answer.status, answer.json()["jobs"].clone()), (200, json!([])));
-    assert_eq!(server.fetch("half", 1).len(), 1);
+    let held = server.fetch("half", 1);
+    assert_eq!(held.len(), 1);
+    // Nor does anything wait for the result of its job.
+    let path = format!("/ojs/v1/jobs/{}/result?wait=30", held[0]["id"].as_str().unwrap());
+    assert_eq!(ask(request("GET", &path, &[], b"")).status, 408);
 }
 
 #[test]

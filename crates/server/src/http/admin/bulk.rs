@@ -1,7 +1,7 @@
 //! Bulk operations: retries, cancels or deletes all jobs that match a filter, in slices.
 
 use axum::extract::State;
-use rota_engine::{Changed, Command, Refusal, Reply};
+use rota_engine::{Changed, Command, Refusal, Reply, Selected};
 use rota_model::row::JobRow;
 use rota_model::{JobId, Millis, Rejection, State as JobState, duration};
 use rota_store::{Order, Record, Selection};
@@ -32,6 +32,8 @@ pub(in crate::http) enum Action {
     /// Cancels active jobs by asking their workers.
     RequestCancel,
     Delete,
+    /// Deletes jobs that are still as they were when they were selected.
+    DeleteOnly(Selected),
 }
 
 #[derive(Default)]
@@ -117,13 +119,18 @@ async fn run_body(app: &App, name: &PathName, body: BulkBody) -> ApiResult {
             let mut body = body.unwrap_or_default();
             let older_than = body.older_than.take();
             let before = older_than.map(|text| parse_older_than(app, &text)).transpose()?;
-            apply(app, action, &filter(action, body)?, before).await?
+            let filter = filter(action, body)?;
+            let action = match action {
+                Action::Delete => Action::DeleteOnly(Selected::Ended(filter.state)),
+                action => action,
+            };
+            apply(app, action, &filter, before).await?
         }
     };
     let changed = match action {
         Action::Retry => "retried",
         Action::Cancel | Action::RequestCancel => "cancelled",
-        Action::Delete => "deleted",
+        Action::Delete | Action::DeleteOnly(_) => "deleted",
     };
     let mut value = outcome.json(name.as_str());
     value[changed] = json!(outcome.succeeded);
@@ -227,10 +234,14 @@ async fn change(
 ) -> Result<(), ApiError> {
     let results = send(app, action, &ids).await?;
     for (result, id) in results.into_iter().zip(ids) {
+        // Deleted meanwhile, by retention or another request.
+        if matches!((&result, action), (Err(Refusal::UnknownJob), Action::DeleteOnly(_))) {
+            continue;
+        }
         outcome.matched += 1;
         match result {
             Ok(_) => outcome.succeeded += 1,
-            // Already deleted, by retention or another request.
+            // To delete a job that is gone is no error.
             Err(Refusal::UnknownJob) if action == Action::Delete => outcome.succeeded += 1,
             Err(refusal) => {
                 outcome.failed += 1;
@@ -258,6 +269,7 @@ async fn send(
             Action::Cancel => Command::Cancel(ids.to_vec()),
             Action::RequestCancel => Command::RequestCancel(ids.to_vec()),
             Action::Delete => Command::Delete(ids.to_vec()),
+            Action::DeleteOnly(only) => Command::DeleteOnly(ids.to_vec(), only),
         };
         attempts_left -= 1;
         match app.ask(command).await {
@@ -271,7 +283,9 @@ async fn send(
 fn filter(action: Action, body: FilterBody) -> Result<Filter, ApiError> {
     let allowed: Vec<JobState> = match action {
         Action::Retry => vec![JobState::Discarded, JobState::Cancelled],
-        Action::Delete => vec![JobState::Completed, JobState::Discarded, JobState::Cancelled],
+        Action::Delete | Action::DeleteOnly(_) => {
+            vec![JobState::Completed, JobState::Discarded, JobState::Cancelled]
+        }
         Action::Cancel | Action::RequestCancel => {
             JobState::ALL.into_iter().filter(|state| !state.is_terminal()).collect()
         }

@@ -1,6 +1,6 @@
 //! Deletes a queue or tenant together with its unfinished jobs, if the request says `purge`.
 
-use rota_engine::{Command, Refusal, Reply};
+use rota_engine::{Command, Refusal, Reply, Selected};
 use rota_model::JobId;
 use rota_model::State as JobState;
 use rota_store::Selection;
@@ -87,7 +87,8 @@ async fn remove_unfinished(
     jobs: &impl Fn(Selection) -> Filter,
 ) -> Result<u64, ApiError> {
     let waiting = JobState::WAITING.into_iter().fold(Selection::NONE, Selection::with);
-    let deleted = bulk::apply(app, Action::Delete, &jobs(waiting), None).await?;
+    let deleted =
+        bulk::apply(app, Action::DeleteOnly(Selected::Waiting), &jobs(waiting), None).await?;
     let active = jobs(Selection::state(JobState::Active));
     let cancelled = bulk::apply(app, Action::Cancel, &active, None).await?;
     Ok(deleted.succeeded + cancelled.succeeded)

@@ -234,11 +234,19 @@ fn settings(body: ConfigBody) -> Result<QueueSettings, ApiError> {
         warning_threshold: body.warning_threshold,
         per_tenant: body.per_tenant,
     };
+    // A configuration that is shown has the depth in both places.
+    let only_depth = top_level.max_size_bytes.is_none()
+        && top_level.strategy.is_none()
+        && top_level.warning_threshold.is_none()
+        && top_level.per_tenant.is_none();
     let nested = body.backpressure.map(|body| bounds(body, "backpressure.")).transpose()?;
     let bounds = match (nested.flatten(), bounds(top_level, "")?) {
+        (Some(nested), Some(top)) if only_depth && top.max_depth == nested.max_depth => {
+            Some(nested)
+        }
         (Some(_), Some(_)) => {
             return Err(ApiError::invalid_request(
-                "Bounds cannot be given both in 'backpressure' and at the top level.",
+                "Different bounds cannot be given in 'backpressure' and at the top level.",
             )
             .detail("field", "backpressure"));
         }

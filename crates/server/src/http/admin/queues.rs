@@ -1,7 +1,7 @@
 //! Admin routes for queues: list, show, pause, resume, purge.
 
 use axum::extract::State;
-use rota_engine::{Interval, QueueView};
+use rota_engine::{Interval, QueueView, Selected};
 use rota_model::{Rejection, State as JobState};
 use rota_store::Selection;
 use serde::Deserialize;
@@ -97,11 +97,17 @@ async fn delete_jobs(app: &App, name: &PathName, body: PurgeBody) -> ApiResult {
     let mut filter = Filter::all(Selection::NONE);
     filter.queue = Some(name.queue()?);
     find(app, name).await?;
-    for state in &states {
-        filter.select = filter.select.with(parse_state(state)?);
-    }
+    let parsed: Vec<JobState> = states.iter().map(|s| parse_state(s)).collect::<Result<_, _>>()?;
+    filter.select = parsed.iter().fold(Selection::NONE, |select, state| select.with(*state));
+    // A job that was retried meanwhile is not deleted, unless waiting jobs are deleted as well.
+    let action = match parsed.as_slice() {
+        [state] if state.is_terminal() => Action::DeleteOnly(Selected::Ended(Some(*state))),
+        all if all.iter().all(|s| s.is_terminal()) => Action::DeleteOnly(Selected::Ended(None)),
+        all if all.iter().all(|s| !s.is_terminal()) => Action::DeleteOnly(Selected::Waiting),
+        _ => Action::Delete,
+    };
     let older_than = body.older_than.map(|text| bulk::parse_older_than(app, &text)).transpose()?;
-    let outcome = bulk::apply(app, Action::Delete, &filter, older_than).await?;
+    let outcome = bulk::apply(app, action, &filter, older_than).await?;
     Ok(reply::ok(&json!({
         "purged_count": outcome.succeeded,
         "deleted": outcome.succeeded,
