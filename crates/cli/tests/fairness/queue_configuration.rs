@@ -43,11 +43,12 @@ fn a_limit_on_starts_may_be_a_part_of_the_configuration() {
 }
 
 #[test]
-fn bounds_given_twice_are_refused() {
+fn bounds_that_contradict_each_other_are_refused() {
     let server = shared();
     let path = format!("/ojs/v1/admin/queues/{}/config", fresh_queue());
     for bad in [
-        json!({"max_depth": 1, "backpressure": {"max_depth": 1}}),
+        json!({"max_depth": 1, "backpressure": {"max_depth": 2}}),
+        json!({"max_depth": 1, "strategy": "block", "backpressure": {"max_depth": 1}}),
         json!({"max_depth": 1, "max_size": 2}),
         json!({"backpressure": {"per_tenant": {"max_dept": 1}}}),
         json!({"rate_limit": {"limit": 1}}),
