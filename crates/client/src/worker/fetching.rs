@@ -59,7 +59,7 @@ impl<H: Handler> Run<H> {
     pub(super) fn fetched(&mut self, answer: Fetched) {
         match answer {
             Ok(jobs) => {
-                self.server_reachable();
+                self.server_reachable(self.fetch_started);
                 self.idle = jobs.is_empty();
                 if jobs.is_empty() {
                     self.pause = POLL.saturating_sub(self.fetch_started.elapsed());

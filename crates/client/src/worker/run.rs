@@ -158,7 +158,7 @@ impl<H: Handler> Run<H> {
                 return;
             }
         };
-        self.server_reachable();
+        self.server_reachable(answered.sent);
         self.running.stop(&answer.jobs_cancelled, answered.sent, StopReason::Cancelled);
         self.running.stop(&answer.jobs_lost, answered.sent, StopReason::Lost);
         self.running.extend(answered.sent);
@@ -207,7 +207,12 @@ impl<H: Handler> Run<H> {
         *self.unreachable_since.get_or_insert_with(Instant::now)
     }
 
-    pub(super) fn server_reachable(&mut self) {
+    /// A request that was sent at `sent` has been answered. One from before the server went away proves
+    /// nothing: its answer may have been on its way already.
+    pub(super) fn server_reachable(&mut self, sent: Instant) {
+        if self.unreachable_since.is_some_and(|since| sent < since) {
+            return;
+        }
         self.backoff.reset();
         if self.unreachable_since.take().is_some() {
             (self.worker.on_event)(&Event::Back);
