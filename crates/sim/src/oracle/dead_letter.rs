@@ -104,18 +104,21 @@ impl World {
         };
         let (max_age, max_count) = self.dead_letter_limits(&class.queue);
         let too_old = done.at.saturating_add_ms(max_age as i64) <= self.wall;
-        let beside = self.jobs.iter().filter_map(|(other, job)| match &job.place {
+        let beside = self.jobs.values().filter_map(|job| match &job.place {
             JobRow::Done(done) if done.ending == Ending::DeadLetter => {
                 let same = job.class.queue == class.queue && job.class.tenant == class.tenant;
-                same.then_some((done.at, *other))
+                same.then_some(done.at)
             }
             _ => None,
         });
         let all: Vec<_> = beside.collect();
-        let oldest = all.iter().min() == Some(&(done.at, seq));
+        // Jobs of the same millisecond, as while the clock stands still after a step back, may go in
+        // any order.
+        let oldest = all.iter().all(|at| *at >= done.at);
         let too_many = all.len() as u64 > max_count;
         ensure(too_old || too_many && oldest, Rule::Lost, || {
-            format!("job {seq} is pruned: {} beside it, at {}", all.len(), self.wall)
+            let (at, now) = (done.at, self.wall);
+            format!("job {seq} of {at} is pruned at {now}: {max_count} of {} may stay", all.len())
         })
     }
 
