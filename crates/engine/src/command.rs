@@ -226,6 +226,9 @@ pub struct Prune<J = Target> {
     pub shard: DeadShardId,
     /// In the order in which they were discarded.
     pub jobs: Vec<J>,
+    /// When the last of them was discarded, as far as the store knew. A job that was discarded later has
+    /// been retried since, and is no longer among the oldest.
+    pub through: Millis,
     /// No job besides these was discarded before this time, as far as the store knew.
     pub oldest: Option<Millis>,
 }

@@ -82,8 +82,9 @@ impl Command<JobId> {
             Command::Delete(jobs) => Command::Delete(distinct(jobs)?),
             Command::DeleteOnly(jobs, only) => Command::DeleteOnly(distinct(jobs)?, only),
             Command::Prune(prune) => {
-                let Prune { shard, jobs, oldest } = *prune;
-                Command::Prune(Box::new(Prune { shard, jobs: distinct(jobs)?, oldest }))
+                let Prune { shard, jobs, through, oldest } = *prune;
+                let jobs = distinct(jobs)?;
+                Command::Prune(Box::new(Prune { shard, jobs, through, oldest }))
             }
             Command::Replay(due) => Command::Replay(due),
             Command::Beat(Beat { worker, state, jobs, visibility_ms, about }) => {

@@ -55,7 +55,8 @@ impl Engine {
         let mut pruned = 0;
         for target in &prune.jobs {
             let JobRow::Done(done) = &target.now else { continue };
-            let is_here = done.dead.as_ref().is_some_and(|dead| dead.shard == prune.shard);
+            let is_here = done.dead.as_ref().is_some_and(|dead| dead.shard == prune.shard)
+                && done.at <= prune.through;
             let count = self.dead_letters.get(prune.shard).map_or(0, |shard| shard.count);
             if is_here && (done.at <= expired_at || count > limits.max_count) {
                 self.meter(done.class).pruned += 1;

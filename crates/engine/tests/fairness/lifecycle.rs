@@ -1,8 +1,8 @@
 //! What each command does to a job, and that a restart agrees.
 
 use rota_engine::{
-    Beat, BeatReply, Command, Enqueue, Failure, HandlerCode, Holder, Nack, Refusal, Registration,
-    Reply, Selected, Settle, Target,
+    Beat, BeatReply, Command, Config, DeadLetterLimits, Enqueue, Failure, HandlerCode, Holder,
+    Nack, Prune, Refusal, Registration, Reply, Selected, Settle, Target,
 };
 use rota_model::{Directive, Ending, Millis, Overdue, QueueName, Seq, State, TenantId, WorkerId};
 
@@ -150,6 +150,31 @@ fn a_deletion_spares_jobs_that_have_changed_since_they_were_selected() {
     }
     let deleted = changed(&mut world, delete(Selected::Ended(None)), seq);
     assert_eq!(deleted, Ok((State::Completed, None)));
+}
+
+#[test]
+fn pruning_spares_a_job_that_was_discarded_again_since_it_was_listed() {
+    let config = Config::default();
+    let dead_letter = DeadLetterLimits { max_count: 1, ..config.dead_letter };
+    let mut world = World::with(Config { dead_letter, ..config });
+    world.enqueue(&job("a"), 2);
+    let first = discard(&mut world);
+    world.pass(1_000);
+    let second = discard(&mut world);
+    let through = world.done[&first].at;
+    world.pass(1_000);
+    changed(&mut world, Command::Retry, first).unwrap();
+    assert_eq!(discard(&mut world), first);
+    let shard = world.done[&first].dead.as_ref().unwrap().shard;
+    let prune = |world: &World, seq, through| {
+        let jobs = vec![world.target(seq)];
+        Command::Prune(Box::new(Prune { shard, jobs, through, oldest: None }))
+    };
+    let stale = prune(&world, first, through);
+    assert!(matches!(world.apply(stale), Reply::Forgotten(0)), "it is the newest now");
+    let oldest = prune(&world, second, world.done[&second].at);
+    assert!(matches!(world.apply(oldest), Reply::Forgotten(1)));
+    assert_eq!((world.state(first), world.state(second)), (Some(State::Discarded), None));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rota_engine::{Command, Prune, PruneWork, Reply};
-use rota_model::PruningPolicy;
+use rota_model::{Millis, PruningPolicy};
 use rota_store::Record;
 
 use super::Handle;
@@ -81,8 +81,10 @@ async fn prune(handle: &Handle, archive: &Archive, slice: usize) -> Result<bool,
     }
     // What is in flight was discarded later than everything that is committed.
     let left = oldest.get(due).or(oldest.last()).map(|(_, at)| *at);
+    let through = oldest[..due].last().map_or(Millis::ZERO, |(_, at)| *at);
     let jobs = records.iter().map(|record| record.body.id).collect();
-    let command = Command::Prune(Box::new(Prune { shard: work.shard, jobs, oldest: left }));
+    let prune = Prune { shard: work.shard, jobs, through, oldest: left };
+    let command = Command::Prune(Box::new(prune));
     match handle.command(command).await {
         Ok(_) => Ok(true),
         Err(_) => Err(PruneError::Unavailable),

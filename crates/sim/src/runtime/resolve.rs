@@ -144,7 +144,8 @@ impl Runtime {
             .count();
         let ids: Vec<_> = oldest[..due].iter().map(|(id, _)| *id).collect();
         let left = oldest.get(due).or(oldest.last()).map(|(_, at)| *at);
-        Some(Prune { shard: work.shard, jobs: self.targets(&ids), oldest: left })
+        let through = oldest[..due].last().map_or(Millis::ZERO, |(_, at)| *at);
+        Some(Prune { shard: work.shard, jobs: self.targets(&ids), through, oldest: left })
     }
 
     fn overdue(&self, wall: Millis, limit: usize) -> Overdue {
