@@ -88,6 +88,11 @@ pub enum EventKind {
         attempt: u32,
         before: State,
     },
+    /// A job that had not ended was deleted. Deleting one that had is no event of its own.
+    Deleted {
+        job: JobRef,
+        before: State,
+    },
     Expired {
         job: JobRef,
         deadline: Option<Millis>,

@@ -6,10 +6,17 @@ use crate::event_stream_reader::{EventStream, Pushed};
 use crate::shorthand::{NOBODY, ack, boom, eventually, fresh_queue, heartbeat, job_on, job_with};
 use crate::shorthand::{nack, quick_retry, take, take_with, text};
 use crate::states::{events, job_in};
-use crate::support::Server;
+use crate::support::{JSON, Server};
+use crate::web_socket_reader::Socket;
 
 fn channel(name: &str) -> String {
     format!("/events/stream?channel={}", name.replace(':', "%3A"))
+}
+
+fn purge_queue(server: &Server, queue: &str) {
+    let path = format!("/ojs/v1/admin/queues/{queue}/jobs");
+    let all = json!({"states": ["available"], "confirm": true});
+    server.send("DELETE", &path, &[JSON], Some(all.to_string().as_bytes())).expect(200);
 }
 
 fn pair(from: &str, to: &str) -> (String, String) {
@@ -194,7 +201,7 @@ fn a_filter_narrows_a_channel_and_may_ask_for_more_names() {
     let pushed: Vec<Pushed> = (0..3).map(|_| both.on_channel()).collect();
     let named: Vec<&str> = pushed.iter().map(|pushed| &*pushed.event).collect();
     assert_eq!(named, ["job.state_changed", "job.state_changed", "job.completed"]);
-    assert!(pushed.iter().map(|pushed| &pushed.id).is_sorted_by(|a, b| a < b), "{pushed:?}");
+    assert_ne!(pushed[1].id, pushed[2].id);
     let end = ends.on_channel();
     assert_eq!((&*end.event, &end.data["to"]), ("job.completed", &json!("completed")));
     // Who was cut off between the two gets the second, whatever else comes again.
@@ -226,10 +233,15 @@ fn a_client_that_comes_back_to_a_channel_gets_what_it_missed() {
     assert_eq!(gap.data["estimated_missed_count"], 25);
     assert!(gap.data["gap_start"].is_string() && gap.data["gap_end"].is_string(), "{gap:?}");
     assert_eq!(stream.types(20), vec!["job.state_changed"; 20]);
-    // An id that this process has not given is a gap too, and no error.
-    let mut stream = EventStream::resume(&server, &path, "evt_0042");
-    assert_eq!(stream.on_channel().event, "system.gap");
-    assert_eq!(stream.on_channel().event, "job.state_changed");
+    // An id that this process has not given is a gap too, and no error. The stream goes on from now.
+    let foreign = format!("evt_{NOBODY}");
+    for unknown in ["evt_0042", &foreign] {
+        let mut stream = EventStream::resume(&server, &path, unknown);
+        let gap = stream.on_channel();
+        assert_eq!((&*gap.event, gap.data.get("estimated_missed_count")), ("system.gap", None));
+        let id = server.enqueue(job_on("q"));
+        assert_eq!(stream.on_channel().data["job_id"], id);
+    }
 }
 
 #[test]
@@ -308,4 +320,144 @@ fn the_manifest_declares_what_is_served() {
     let without = Server::start_with(&["--events-capacity", "0"]);
     assert_eq!(declared(&without), (json!(false), json!(false), false));
     without.get(&format!("/ojs/v1{}", channel("all"))).expect_error(422, "unsupported");
+}
+
+#[test]
+fn the_channel_of_a_job_ends_when_the_job_is_deleted() {
+    // With one event at a time, the end is an event like any other.
+    let server = Server::start_with(&["--events-max-per-second", "10"]);
+    let purge = |_: &str| purge_queue(&server, "q");
+    let delete = |id: &str| {
+        let selected = json!({"job_ids": [id], "confirm": true});
+        server.post("/ojs/v1/admin/jobs/bulk/delete", selected).expect(200);
+    };
+    let ways: [(&str, &dyn Fn(&str)); 2] = [("purge", &purge), ("delete", &delete)];
+    for (way, remove) in ways {
+        let id = server.enqueue(job_on("q"));
+        let name = format!("job:{id}");
+        let mut streams = [
+            EventStream::open(&server, &channel(&name)),
+            EventStream::open(&server, &format!("/jobs/{id}/events?event_types=job.started")),
+        ];
+        let mut socket = Socket::open(&server);
+        assert_eq!(socket.ask(&json!({"action": "subscribe", "channel": name}))["channel"], name);
+        remove(&id);
+        let [stream, filtered] = &mut streams;
+        let deleted = stream.on_channel();
+        assert_eq!(
+            (&*deleted.event, &deleted.data["job_id"]),
+            ("job.deleted", &json!(id)),
+            "{way}"
+        );
+        assert_eq!(deleted.data["previous_state"], "available");
+        assert_eq!((stream.pushed(), filtered.pushed()), (None, None), "{way}");
+        let told = socket.event();
+        assert_eq!((&told["event"], &told["data"]["job_id"]), (&json!("job.deleted"), &json!(id)));
+        assert_eq!(socket.message(), json!({"type": "unsubscribed", "channel": name}));
+    }
+    let id = server.enqueue(job_on("q"));
+    let mut stream = EventStream::open(&server, &channel(&format!("job:{id}")));
+    take(&server, "q");
+    ack(&server, &id);
+    assert_eq!(stream.change(), pair("available", "active"));
+    assert_eq!(stream.change(), pair("active", "completed"));
+    assert_eq!(stream.pushed(), None, "the last of a second's events may be the end");
+}
+
+#[test]
+fn types_that_no_event_has_are_refused() {
+    let server = Server::start();
+    server.enqueue(job_on("q"));
+    let refused = |path: &str, nearest: &str| {
+        let error = server.get(&format!("/ojs/v1{path}")).expect_error(400, "invalid_request");
+        let details = &error["details"];
+        assert_eq!(details["nearest"], nearest, "{path}: {error}");
+        assert!(details["known"].as_array().unwrap().contains(&json!("job.started")), "{error}");
+    };
+    refused("/events?types=job.started,job.complted", "job.completed");
+    refused("/events/stream?type=job.strated", "job.started");
+    refused("/events/stream?channel=all&event_types=job.state_change", "job.state_changed");
+    refused("/queues/q/events?event_types=queue.pause", "queue.paused");
+    for path in ["/events?types=job.state_changed", "/events?types=jobs.*"] {
+        server.get(&format!("/ojs/v1{path}")).expect_error(400, "invalid_request");
+    }
+    // Names that SDKs subscribe to are known, also those of events that do not occur here.
+    let path = "/events?types=*,job.*,job.progress,workflow.completed,dead_letter.added";
+    server.get(&format!("/ojs/v1{path}")).expect(200);
+    let path = "/events/stream?channel=all&event_types=job.state_changed,system.gap,workflow.*";
+    EventStream::open(&server, path);
+}
+
+#[test]
+fn nothing_in_a_tenants_events_tells_about_others() {
+    let caps = ["--limits-event-streams", "4", "--limits-event-streams-per-tenant", "3"];
+    let server = Server::start_with(&[&["--events-capacity", "20"], &caps[..]].concat());
+    let of = |tenant: &str| json!({"meta": {"tenant_id": tenant}});
+    let acme = |path: &str| EventStream::request(&server, path, &["X-OJS-Tenant: acme"]);
+    let enqueue = |tenant: &str| server.enqueue(job_with("q", of(tenant)));
+    enqueue("acme");
+    let begin = EventStream::open_with(&server, &channel("all"), &["X-OJS-Tenant: acme"]).last_id;
+    // A counter would be the only thing that differs between these two.
+    let twice = ["a", "b"].map(|_| enqueue("acme"));
+    let ids: Vec<String> = events(&server, "job.enqueued").iter().map(|e| text(&e["id"])).collect();
+    let tails: Vec<&str> = ids[ids.len() - 2..].iter().map(|id| &id[id.len() - 12..]).collect();
+    let numbers: Vec<u64> =
+        tails.iter().map(|tail| u64::from_str_radix(tail, 16).unwrap()).collect();
+    assert!(numbers[0].abs_diff(numbers[1]) > 1_000, "{ids:?} of {twice:?}");
+    (0..40).for_each(|_| drop(enqueue("beta")));
+    let headers = ["X-OJS-Tenant: acme", &format!("Last-Event-ID: {begin}")];
+    let mut stream = EventStream::open_with(&server, &channel("all"), &headers);
+    let gap = stream.on_channel();
+    assert_eq!((&*gap.event, gap.data.get("estimated_missed_count")), ("system.gap", None));
+    // The times of others' events are not shown: nothing of its own is left, so the gap goes up to now.
+    let last_of_beta = text(&events(&server, "job.enqueued").last().unwrap()["time"]);
+    assert!(text(&gap.data["gap_end"]) >= last_of_beta, "{gap:?}");
+    let own = enqueue("acme");
+    assert_eq!(stream.on_channel().data["job_id"], own);
+    let list = |tenant: &str| {
+        let headers = [("X-OJS-Tenant", tenant)];
+        server.send("GET", "/ojs/v1/events", &headers, None).expect(200)
+    };
+    assert_eq!(list("acme")["events"].as_array().unwrap().len(), 1);
+    // How many streams there are is the operator's business.
+    let open: Vec<EventStream> =
+        (0..3).map(|_| EventStream::open(&server, "/events/stream")).collect();
+    let refused = acme(&channel("all"));
+    assert!(refused.head.starts_with("HTTP/1.1 503"), "{}", refused.head);
+    let path = format!("/ojs/v1{}", channel("all"));
+    let reply = server.send("GET", &path, &[("X-OJS-Tenant", "acme")], None);
+    let error = reply.expect_error(503, "backend_error");
+    assert!(error["details"].get("current").is_none(), "{error}");
+    assert!(error["details"].get("limit").is_none(), "{error}");
+    assert!(!text(&error["message"]).contains('4'), "{error}");
+    drop(open);
+}
+
+#[test]
+fn a_channel_ends_though_the_end_of_its_job_was_missed() {
+    let args = ["--events-capacity", "20", "--events-max-per-second", "1"];
+    let server = Server::start_with(&args);
+    let ids = ["done", "gone"].map(|queue| server.enqueue(job_on(queue)));
+    let names = ids.clone().map(|id| format!("job:{id}"));
+    let mut streams = names.clone().map(|name| EventStream::open(&server, &channel(&name)));
+    let mut sockets = names.clone().map(|name| {
+        let mut socket = Socket::open(&server);
+        assert_eq!(socket.ask(&json!({"action": "subscribe", "channel": name}))["channel"], name);
+        socket
+    });
+    // The first event is pushed at once, and the next in a second at the earliest. Until then, the ends
+    // have left the ring.
+    take(&server, "done");
+    let requeue = json!({"job_id": take(&server, "gone")["id"], "error": boom(), "requeue": true});
+    server.post("/ojs/v1/workers/nack", requeue).expect(200);
+    ack(&server, &ids[0]);
+    purge_queue(&server, "gone");
+    (0..40).for_each(|_| drop(server.enqueue(job_on("other"))));
+    for stream in &mut streams {
+        while stream.pushed().is_some() {}
+    }
+    for (socket, name) in sockets.iter_mut().zip(&names) {
+        let end = json!({"type": "unsubscribed", "channel": name});
+        while socket.message() != end {}
+    }
 }

@@ -118,7 +118,6 @@ fn coming_back_gives_each_event_once() {
     seen.extend(ids_of(&mut stream, total - seen.len()));
     let mut all = EventStream::resume(&server, ALL, &seen[0]);
     assert_eq!(ids_of(&mut all, total - 1), seen[1..]);
-    assert!(seen.is_sorted());
 }
 
 #[test]
@@ -162,10 +161,12 @@ fn events_of_an_earlier_process_are_a_gap() {
     server.enqueue(job_on("q"));
     let seen = text(&stream.event()["id"]);
     server.restart();
-    let id = server.enqueue(job_on("q"));
+    server.enqueue(job_on("q"));
     for last_id in [&*seen, "evt_0042"] {
         let mut stream = EventStream::resume(&server, ALL, last_id);
         assert_eq!(stream.event()["type"], "system.gap");
+        // The stream goes on from now.
+        let id = server.enqueue(job_on("q"));
         assert_eq!(stream.event()["subject"], id);
     }
     server.get("/ojs/v1/events/stream?after=evt_0042").expect_error(400, "invalid_request");
@@ -208,16 +209,17 @@ fn read_all(stream: &mut EventStream, count: u64) -> u64 {
 fn a_silent_stream_is_kept_alive_and_moves_on() {
     let server = Server::start_with(&["--events-heartbeat", "50ms"]);
     let mut stream = EventStream::open(&server, &format!("{ALL}?types=cron.*"));
-    let begin = stream.last_id.clone();
     for _ in 0..3 {
         assert_eq!(stream.comment(), "heartbeat");
     }
-    assert_eq!(stream.last_id, begin);
+    let place = stream.last_id.clone();
     server.enqueue(job_on("q"));
-    let passed = listed(&server).remove(0);
+    let mut next = EventStream::resume(&server, ALL, &place);
+    assert_eq!(next.event()["type"], "job.enqueued", "it was before the event");
     eventually("the stream says that it is past the event", || {
         stream.comment();
-        (stream.last_id == passed).then_some(())
+        let path = format!("/ojs/v1/events?after={}", stream.last_id);
+        (server.get(&path).expect(200)["events"] == json!([])).then_some(())
     });
 }
 

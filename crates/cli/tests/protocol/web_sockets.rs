@@ -112,14 +112,22 @@ fn what_cannot_be_served_is_an_error_and_nothing_else_changes() {
         json!({"action": "subscribe", "channel": "all", "event_types": "job.started"}),
         json!({"action": "subscribe", "channel": "all", "filter": {}}),
         json!({"action": "subscribe", "channel": "events", "filter": {"sources": []}}),
+        json!({"action": "subscribe", "channel": "all", "event_types": ["job.complete"]}),
+        json!({"action": "subscribe", "channel": "events", "filter": {"event_types": ["jobs.*"]}}),
         json!({"action": "unsubscribe"}),
         json!({"action": "publish", "channel": "all"}),
         json!({"action": "resume"}),
     ] {
         assert_error(&socket.ask(&wrong), "invalid_request");
     }
-    socket.send_message(Message::text("{"));
-    assert_error(&socket.message(), "invalid_request");
+    for malformed in ["{", r#"{"action": "subscribe", "channel": "all", "channel": "queue:q"}"#] {
+        socket.send_message(Message::text(malformed));
+        assert_error(&socket.message(), "invalid_request");
+    }
+    let misspelled =
+        json!({"action": "subscribe", "channel": "all", "event_types": ["job.complted"]});
+    let hint = text(&socket.ask(&misspelled)["hint"]);
+    assert!(hint.contains("'job.completed'") && hint.contains("queue.paused"), "{hint}");
     assert_eq!(socket.ask(&subscribe("all"))["type"], "subscribed");
     assert_eq!(socket.ask(&subscribe("all"))["type"], "subscribed", "the same again is no other");
     assert_eq!(socket.ask(&subscribe("events"))["type"], "subscribed");
@@ -152,7 +160,7 @@ fn a_filter_is_confirmed_and_replaced() {
         (&change["event"], &end["event"]),
         (&json!("job.state_changed"), &json!("job.completed"))
     );
-    assert!(text(&change["id"]) < text(&end["id"]));
+    assert_ne!(change["id"], end["id"]);
     assert_eq!(
         socket.ask(&subscribe("queue:q")),
         json!({"type": "subscribed", "channel": "queue:q"})

@@ -36,6 +36,8 @@ impl Engine {
         match &target.now {
             JobRow::Live(live) => {
                 let live = self.waiting_job(target).unwrap_or_else(|| live.clone());
+                let job = self.job_ref(live.seq, live.class).named(target.id);
+                self.emit(EventKind::Deleted { job, before: target.state() });
                 self.leave_waiting(&live);
                 self.deadlines.remove(live.seq);
                 self.cron_run_ended(live.seq);

@@ -3,6 +3,7 @@
 use axum::http::StatusCode;
 use rota_engine::{CapReached, Capped};
 
+use super::caller::caller;
 use super::error::ApiError;
 
 /// Seconds for Retry-After where nobody knows when there is room. Clients sleep for as long as they are told,
@@ -121,27 +122,15 @@ fn tenant_cap_error(reached: &CapReached, cap_text: &CapText, tenant: &str) -> A
     }
 }
 
-/// The error for the cap on all tenants together, part of which is kept back.
+/// The error for the cap on all tenants together, part of which is kept back. The figures of all tenants
+/// are for operators.
 fn total_cap_error(reached: &CapReached, cap_text: &CapText) -> ApiError {
-    let CapText { things, setting, remedy, retry_after } = cap_text;
-    let CapReached { own, more, all, total, tenant, .. } = reached;
-    let text = match tenant {
-        Some(tenant) if reached.capped == Capped::Tenants => format!(
-            "There are {all} tenants, and '{tenant}' is not one of them. What is left of limits.tenants \
-             ({total}) is kept for tenants that are configured."
-        ),
-        Some(tenant) if all + more <= *total => {
-            let first = if *own == 0 { "" } else { "for tenants that have none, " };
-            format!(
-                "There are {all} {things}, of which tenant '{tenant}' has {own}. The rest of \
-                 limits.{setting} ({total}) is kept {first}for tenants that are configured, and for \
-                 operators."
-            )
-        }
-        _ if *more > 1 => {
-            format!("There are {all} {things}, and {more} more are over the limit of {total}.")
-        }
-        _ => format!("There are {all} {things} already, which is the limit."),
+    let CapText { setting, remedy, retry_after, .. } = cap_text;
+    let CapReached { own, all, total, tenant, .. } = reached;
+    let is_operator = caller().is_none();
+    let text = match is_operator {
+        true => text_for_operator(reached, cap_text),
+        false => text_for_tenant(reached, cap_text),
     };
     let error = match reached.capped {
         // These are short-lived, so there is room again soon.
@@ -158,10 +147,53 @@ fn total_cap_error(reached: &CapReached, cap_text: &CapText) -> ApiError {
         Some(tenant) => error.detail("tenant_id", tenant.to_string()).detail("own", *own),
         None => error,
     };
-    error
-        .hint(format!("{remedy}; an operator can raise limits.{setting}."))
-        .detail("limit", *total)
-        .detail("current", *all)
+    let error = error.hint(format!("{remedy}; an operator can raise limits.{setting}."));
+    match is_operator {
+        true => error.detail("limit", *total).detail("current", *all),
+        false => error,
+    }
+}
+
+fn text_for_operator(reached: &CapReached, cap_text: &CapText) -> String {
+    let CapText { things, setting, .. } = cap_text;
+    let CapReached { own, more, all, total, tenant, .. } = reached;
+    match tenant {
+        Some(tenant) if reached.capped == Capped::Tenants => format!(
+            "There are {all} tenants, and '{tenant}' is not one of them. What is left of limits.tenants \
+             ({total}) is kept for tenants that are configured."
+        ),
+        Some(tenant) if all + more <= *total => format!(
+            "There are {all} {things}, of which tenant '{tenant}' has {own}. The rest of \
+             limits.{setting} ({total}) is kept {}for tenants that are configured, and for operators.",
+            kept_first(*own)
+        ),
+        _ if *more > 1 => {
+            format!("There are {all} {things}, and {more} more are over the limit of {total}.")
+        }
+        _ => format!("There are {all} {things} already, which is the limit."),
+    }
+}
+
+fn text_for_tenant(reached: &CapReached, cap_text: &CapText) -> String {
+    let CapText { things, setting, .. } = cap_text;
+    let CapReached { own, more, all, total, tenant, .. } = reached;
+    match tenant {
+        Some(tenant) if reached.capped == Capped::Tenants => format!(
+            "'{tenant}' is not a known tenant. What is left of limits.tenants is kept for tenants that are \
+             configured."
+        ),
+        Some(tenant) if all + more <= *total => format!(
+            "Tenant '{tenant}' has {own} {things}. What is left of limits.{setting} is kept {}for tenants \
+             that are configured, and for operators.",
+            kept_first(*own)
+        ),
+        _ => format!("There is no room for more {things}."),
+    }
+}
+
+/// Whom the rest of a total is kept for, besides tenants that are configured.
+fn kept_first(own: usize) -> &'static str {
+    if own == 0 { "" } else { "for tenants that have none, " }
 }
 
 /// Classes of finished jobs stop counting at the next full minute.

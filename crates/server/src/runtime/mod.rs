@@ -28,7 +28,7 @@ pub use archive::Archive;
 pub use ask::{Answer, Ask, Delivery, Unavailable};
 pub use clock::Clock;
 pub use events::{
-    About, Change, Chunk, EventFilter, EventPage, Events, Look, Name, Names, Place, Subject,
+    About, Change, Chunk, EventFilter, EventPage, Events, Look, NAMES, Name, Names, Subject,
     TypeFilter, ends_job, time_of,
 };
 pub use handle::Handle;

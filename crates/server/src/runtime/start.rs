@@ -98,7 +98,7 @@ impl Runtime {
         let work = Arc::new(Queue::new(1));
         let reads = Arc::new(Queue::new(MAX_WAITING_READS));
         let (committed, releases) = mpsc::unbounded_channel::<Release>();
-        let events = Arc::new(Events::new(options.events, fastrand::u32(..), clock.now().wall));
+        let events = Arc::new(Events::new(options.events));
         let resolver = Resolver::new(store.reader()?, tokio.clone());
         let readers = (0..READERS).map(|_| store.reader()).collect::<Result<Vec<_>, _>>()?;
         let mut store_loop = StoreLoop {

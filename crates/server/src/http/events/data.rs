@@ -49,6 +49,7 @@ pub(super) fn data_of(event: &Event, names: &Names) -> Value {
         EventKind::Cancelled { attempt, before, .. } => {
             json!({"attempt": attempt, "previous_state": before.as_str(), "cancelled_by": "api", "reason": null})
         }
+        EventKind::Deleted { before, .. } => json!({"previous_state": before.as_str()}),
         EventKind::Expired { job, deadline, .. } => {
             // The job may be gone; its id begins with the time at which it was made.
             let name = name(job.seq);

@@ -22,13 +22,10 @@ pub(super) fn write_event(out: &mut Vec<u8>, piece: &Piece) {
     out.extend_from_slice(b"\n\n");
 }
 
-/// Says that the stream is alive and, if it has passed events that were not wanted, where it is.
-pub(super) fn write_heartbeat(out: &mut Vec<u8>, place: Option<JobId>) {
-    out.extend_from_slice(b":heartbeat\n");
-    if let Some(place) = place {
-        out.extend_from_slice(format!("id: {}\n", event_id(place)).as_bytes());
-    }
-    out.push(b'\n');
+/// Says that the stream is alive and where it is: it may have passed events that were not wanted. The id
+/// is there in any case, so that it tells nobody whether other tenants' events were among them.
+pub(super) fn write_heartbeat(out: &mut Vec<u8>, place: JobId) {
+    out.extend_from_slice(format!(":heartbeat\nid: {}\n\n", event_id(place)).as_bytes());
 }
 
 pub(super) fn write_dropped(out: &mut Vec<u8>, count: u64) {

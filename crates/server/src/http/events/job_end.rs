@@ -18,7 +18,7 @@ pub(in super::super) struct JobEnd<'a> {
 impl<'a> JobEnd<'a> {
     pub fn new(events: &'a Events, seq: Seq) -> Self {
         let (arrival, ending) = (events.listen(), events.ending());
-        Self { events, arrival, ending, next: events.place().next, seq }
+        Self { events, arrival, ending, next: events.next_number(), seq }
     }
 
     /// Returns when the job may have ended, or the server is about to stop.

@@ -17,6 +17,7 @@ mod room;
 mod socket;
 mod stream;
 mod trace;
+mod types;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -71,8 +72,9 @@ async fn list(app: &App, params: &Params) -> ApiResult {
     refuse(params, &["channel"], NO_CHANNEL)?;
     let limit = params.number("limit", 1, 1000, 100)? as usize;
     let after = query::cursor_of(params)?;
-    let filter = EventFilter { since: params.time("since")?, ..query::filter_of(params) };
-    let page = app.handle.events().after(after, &filter, limit);
+    let filter = EventFilter { since: params.time("since")?, ..query::filter_of(params)? };
+    let now = app.handle.clock().now().wall;
+    let page = app.handle.events().after(after, &filter, limit, now);
     let mut names = Names::default();
     names::learn(app, &mut names, page.events.iter().map(|(_, event)| event)).await?;
     let events: Vec<Value> =
@@ -92,7 +94,7 @@ async fn pages(app: &App, params: &Params) -> ApiResult {
     refuse(params, &cursors, "Pages by number have no cursor and no limit.")?;
     let per_page = params.number("per_page", 1, 1000, 20)? as usize;
     let page = params.number("page", 1, 1_000_000, 1)? as usize;
-    let filter = EventFilter { since: params.time("since")?, ..query::filter_of(params) };
+    let filter = EventFilter { since: params.time("since")?, ..query::filter_of(params)? };
     let (events, total) = app.handle.events().newest(&filter, (page - 1) * per_page, per_page);
     let mut names = Names::default();
     names::learn(app, &mut names, events.iter().map(|(_, event)| event)).await?;

@@ -23,11 +23,17 @@ pub(super) struct Gap<'a> {
     pub id: JobId,
     pub start: Millis,
     pub end: Millis,
-    /// Of any kind; not known when they were another process's.
+    /// Of any kind; not known when they were another process's, and not shown to a tenant, because most
+    /// may be others'.
     pub missed: Option<u64>,
 }
 
 impl Gap<'_> {
+    /// How many were missed, where a number is required.
+    pub fn at_least(&self) -> u64 {
+        self.missed.unwrap_or(1)
+    }
+
     pub fn notice(&self) -> Notice {
         let mut data = json!({
             "channel": self.channel,
@@ -42,10 +48,10 @@ impl Gap<'_> {
 }
 
 /// The same, for a reader that was connected all the time and too slow.
-pub(super) fn dropped(gap: &Gap<'_>, count: u64, oldest: JobId, now: Millis) -> Notice {
+pub(super) fn dropped(gap: &Gap<'_>, oldest: JobId, now: Millis) -> Notice {
     let data = json!({
         "channel": gap.channel,
-        "dropped_count": count,
+        "dropped_count": gap.at_least(),
         "oldest_dropped_id": event_id(oldest),
         "newest_dropped_id": event_id(gap.id),
         "timestamp": now.to_string(),

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, Response};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::super::caller::caller;
+use super::super::caller::{caller, with_caller};
 use super::super::error::{ApiError, ApiResult};
 use super::super::listen::{is_kept_back, may_not_wait};
 use super::super::params::{Params, PathName};
@@ -17,7 +17,7 @@ use super::super::{App, Shared, cap_reached};
 use super::channel::Channel;
 use super::feed::Feed;
 use super::form::Form;
-use super::query::{Resume, filter_of, resume_of};
+use super::query::{Resume, channel_filter, filter_of, resume_of};
 use super::room::Open;
 use super::stream::Stream;
 use crate::runtime::Unavailable;
@@ -33,7 +33,7 @@ pub(in super::super) async fn stream_all(
         None => {
             let resume = resume_of(&headers, &params)?;
             let (out, body) = one_at_a_time();
-            let stream = Stream::new(app.clone(), filter_of(&params), out, reserve(&app).await?);
+            let stream = Stream::new(app.clone(), filter_of(&params)?, out, reserve(&app).await?);
             Ok(start(stream, body, resume))
         }
     }
@@ -64,8 +64,7 @@ async fn stream_channel(
     params: &Params,
 ) -> ApiResult {
     let resume = resume_of(headers, params)?;
-    let mut filter = filter_of(params);
-    // Channels have names of their own for events.
+    let mut filter = channel_filter(params)?;
     let form = Form::Flat(std::mem::take(&mut filter.types));
     let (out, body) = one_at_a_time();
     let mut stream = Stream::new(app.clone(), filter, out, reserve(app).await?);
@@ -100,7 +99,7 @@ fn one_at_a_time() -> (mpsc::Sender<Bytes>, mpsc::Receiver<Bytes>) {
 }
 
 fn start(stream: Stream, body: mpsc::Receiver<Bytes>, resume: Resume) -> Response<Body> {
-    tokio::spawn(stream.run(resume));
+    tokio::spawn(with_caller(caller(), stream.run(resume)));
     let mut response = Response::new(Body::new(Feed::new(body)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

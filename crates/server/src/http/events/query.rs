@@ -7,6 +7,7 @@ use rota_model::JobId;
 use super::super::caller::caller;
 use super::super::error::ApiError;
 use super::super::params::Params;
+use super::types;
 use crate::runtime::{EventFilter, TypeFilter};
 
 /// The name of no tenant.
@@ -18,12 +19,25 @@ const JOB_TYPES: [&str; 2] = ["job_types", "job_type"];
 const TENANTS: [&str; 3] = ["tenants", "tenant", "tenant_id"];
 const CURSORS: [&str; 3] = ["after", "cursor", "last_event_id"];
 
-/// A caller sees its own events only, and none where it asks for another's.
-pub(super) fn filter_of(params: &Params) -> EventFilter {
+/// The filter for whole envelopes. A caller sees its own events only, and none where it asks for
+/// another's.
+pub(super) fn filter_of(params: &Params) -> Result<EventFilter, ApiError> {
+    filter_with(params, types::OF_ENVELOPES)
+}
+
+/// The filter for a channel, which has names of its own for events.
+pub(super) fn channel_filter(params: &Params) -> Result<EventFilter, ApiError> {
+    filter_with(params, types::OF_CHANNELS)
+}
+
+fn filter_with(params: &Params, known: &[&[&str]]) -> Result<EventFilter, ApiError> {
     let any = |names: &[&str]| -> Vec<String> {
         names.iter().flat_map(|name| params.list(name)).collect()
     };
-    EventFilter {
+    for name in TYPES {
+        types::check(&params.list(name), known, name)?;
+    }
+    Ok(EventFilter {
         types: TypeFilter(any(&TYPES)),
         queue: None,
         since: None,
@@ -31,7 +45,7 @@ pub(super) fn filter_of(params: &Params) -> EventFilter {
         job_types: any(&JOB_TYPES),
         tenants: tenants_of(any(&TENANTS)),
         job: None,
-    }
+    })
 }
 
 /// The tenants whose events the caller gets, of those that it asks for; all if the list is empty.

@@ -4,6 +4,7 @@ use std::mem::take;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::StatusCode;
 use bytes::Bytes;
 use rota_engine::Event;
 use rota_model::{JobId, Millis};
@@ -11,8 +12,9 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::super::App;
+use super::super::caller::caller;
 use super::super::listen::Cut;
-use super::channel::Scope;
+use super::channel::{Channel, Scope};
 use super::form::Form;
 use super::frame;
 use super::names::learn;
@@ -29,11 +31,12 @@ pub(super) struct Stream {
     form: Form,
     /// How the job ended to which the stream belongs.
     finale: Option<End>,
-    /// The next event to look at, and when the one before it happened.
+    /// The next event to look at.
     from: u64,
+    /// Up to when the client has seen what it wants to see.
     seen: Millis,
-    /// The place that the client was told last.
-    told: u64,
+    /// For a tenant, to whom the number of all tenants' events is not shown.
+    of_tenant: bool,
     /// Something was sent, so what it misses from now on it misses by being slow.
     live: bool,
     /// The last that was seen of the job is its end.
@@ -60,15 +63,15 @@ impl Stream {
     pub fn new(app: Arc<App>, filter: EventFilter, out: mpsc::Sender<Bytes>, room: Open) -> Self {
         let events = app.handle.events();
         let (arrival, ending) = (events.listen(), events.ending());
-        let place = events.place();
+        let (from, seen) = (events.next_number(), app.handle.clock().now().wall);
         Self {
             channel: "all".to_owned(),
             filter,
             form: Form::Envelope,
             finale: None,
-            from: place.next,
-            seen: place.last,
-            told: place.next,
+            from,
+            seen,
+            of_tenant: caller().is_some(),
             live: false,
             over: false,
             rate: Rate::new(app.settings.events.max_per_second),
@@ -146,25 +149,19 @@ impl Stream {
     /// Finds the place and says where the stream begins.
     fn begin(&mut self, text: &mut Vec<u8>, resume: Resume) {
         let events = self.app.handle.events();
-        let behind = match resume {
-            Resume::Now => return frame::write_greeting(text, self.place()),
-            Resume::Behind(id) => events.number_of(id).map(|number| (number, id)),
-            Resume::Unknown => None,
-        };
-        if let Some((number, id)) = behind {
-            (self.from, self.seen) = (number + 1, time_of(id));
-            self.told = self.from;
-            return frame::write_greeting(text, id);
-        }
-        // It has seen events of which nothing is known here; everything that is known follows.
-        let look = events.look(0);
-        let oldest = look.chunk.and_then(|chunk| Some(chunk.from(look.from).next()?.1.at));
-        let end = oldest.unwrap_or_else(|| self.now());
+        let end = self.now();
         let start = match resume {
-            Resume::Behind(id) => time_of(id).min(end),
-            Resume::Now | Resume::Unknown => end,
+            Resume::Now => return frame::write_greeting(text, self.place()),
+            Resume::Unknown => end,
+            Resume::Behind(id) => {
+                if let Some(number) = events.number_of(id) {
+                    (self.from, self.seen) = (number + 1, time_of(id));
+                    return frame::write_greeting(text, id);
+                }
+                time_of(id).min(end)
+            }
         };
-        (self.from, self.seen, self.told) = (look.from, end, look.from);
+        // It has seen events of which nothing is known here, so it goes on from now.
         frame::write_greeting(text, self.place());
         let gap = Gap { channel: &self.channel, id: self.place(), start, end, missed: None };
         frame::write_event(text, &self.form.notice(gap.notice()));
@@ -173,10 +170,15 @@ impl Stream {
     /// Writes the next events, if there are any: `true` says that there may be more.
     async fn gather(&mut self, text: &mut Vec<u8>) -> Result<bool, ReadError> {
         let look = self.app.handle.events().look(self.from);
-        let Some(chunk) = look.chunk else { return Ok(false) };
-        let oldest = chunk.from(look.from).next().map(|(_, event)| event.at);
+        let Some(chunk) = look.chunk else {
+            self.seen = self.now();
+            return Ok(false);
+        };
         if look.from > self.from {
-            self.skip_to(look.from, oldest.unwrap_or(self.seen), text);
+            let mut wanted = chunk.from(look.from).filter(|(_, event)| self.filter.admits(event));
+            let end = wanted.next().map_or_else(|| self.now(), |(_, event)| event.at);
+            self.skip_to(look.from, end, text);
+            self.look_for_end().await;
         }
         let wants = |event: &Event| self.filter.admits(event) && self.form.wants(event);
         let wanted: Vec<_> = chunk.from(self.from).filter(|(_, event)| wants(event)).collect();
@@ -186,27 +188,40 @@ impl Stream {
             learn(&self.app, &mut shared, wanted.iter().map(|(_, event)| *event)).await?;
             names.clone_from(&shared);
         }
-        let (begin, mut pushed) = (self.from, 0);
+        let (begin, mut end, mut pushed) = (self.from, chunk.end(), 0);
         for (number, event) in wanted {
             let pieces = self.form.pieces(self.app.handle.events(), (number, event), &names);
             pieces.iter().for_each(|piece| frame::write_event(text, piece));
-            (self.from, self.seen) = (number + 1, event.at);
-            self.told = self.from;
+            (end, self.seen) = (number + 1, event.at);
             pushed += pieces.len();
             if text.len() > PIECE || pushed >= self.rate.burst() {
-                self.rate.count(pushed);
-                return Ok(true);
+                break;
             }
+            end = chunk.end();
         }
         self.rate.count(pushed);
+        self.from = end;
         if let Some(seq) = self.filter.job {
             let own = EventFilter { job: Some(seq), ..EventFilter::default() };
-            let last = chunk.from(begin).filter(|(_, event)| own.admits(event)).last();
+            let read = chunk.from(begin).take_while(|(number, _)| *number < end);
+            let last = read.filter(|(_, event)| own.admits(event)).last();
             self.over = last.map_or(self.over, |(_, event)| ends_job(&event.kind));
         }
-        self.seen = chunk.from(begin).last().map_or(self.seen, |(_, event)| event.at);
-        self.from = chunk.end();
         Ok(true)
+    }
+
+    /// Looks whether the job of the channel has ended with an event that was skipped.
+    async fn look_for_end(&mut self) {
+        if self.filter.job.is_none() {
+            return;
+        }
+        match Channel::parse(&self.channel) {
+            Ok(channel) => match channel.scope(&self.app).await {
+                Ok(scope) => self.finale = scope.end,
+                Err(error) => self.over = error.status() == StatusCode::NOT_FOUND,
+            },
+            Err(_) => debug_assert!(false, "the channel of a job has a name"),
+        }
     }
 
     /// Goes on behind events that have left the ring, and says so.
@@ -214,14 +229,15 @@ impl Stream {
         let events = self.app.handle.events();
         let (oldest, missed) = (events.id_of(self.from, self.seen), first - self.from);
         let id = events.id_of(first - 1, end);
-        let gap = Gap { channel: &self.channel, id, start: self.seen, end, missed: Some(missed) };
+        let shown = (!self.of_tenant).then_some(missed);
+        let gap = Gap { channel: &self.channel, id, start: self.seen, end, missed: shown };
         if self.live {
-            frame::write_dropped(text, missed);
-            let dropped = notice::dropped(&gap, missed, oldest, self.now());
+            frame::write_dropped(text, gap.at_least());
+            let dropped = notice::dropped(&gap, oldest, self.now());
             frame::write_event(text, &self.form.notice(dropped));
         }
         frame::write_event(text, &self.form.notice(gap.notice()));
-        (self.from, self.seen, self.told) = (first, end, first);
+        (self.from, self.seen) = (first, end);
     }
 
     /// What is to be said at the end, if this is it.
@@ -259,17 +275,15 @@ impl Stream {
             ended = self.ending.changed() => ended.is_ok(),
             () = self.out.closed() => false,
             () = sleep_until(self.heartbeat) => {
-                let moved = self.told != self.from;
-                frame::write_heartbeat(text, moved.then(|| self.place()));
-                self.told = self.from;
+                frame::write_heartbeat(text, self.place());
                 true
             }
         }
     }
 
-    /// Its place, as the id of the event before.
+    /// Its place, as an id to come back with.
     fn place(&self) -> JobId {
-        self.app.handle.events().id_of(self.from - 1, self.seen)
+        self.app.handle.events().id_of(self.from - 1, self.now())
     }
 
     fn now(&self) -> Millis {

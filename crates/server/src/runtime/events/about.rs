@@ -68,6 +68,7 @@ impl<'a> About<'a> {
             EventKind::Cancelled { job, before, .. } => {
                 Self::job("job.cancelled", job).changed(*before, State::Cancelled)
             }
+            EventKind::Deleted { job, .. } => Self::job("job.deleted", job),
             EventKind::Expired { job, from, .. } => {
                 Self::job("job.expired", job).changed(*from, State::Discarded)
             }
@@ -186,8 +187,70 @@ impl<'a> About<'a> {
     }
 }
 
-/// Whether a job has ended with this event.
+/// Whether this event is the last one of its job, unless the job is retried.
 #[must_use]
 pub fn ends_job(kind: &EventKind) -> bool {
-    About::of(kind).change.is_some_and(|change| change.to.is_terminal())
+    let is_end = |change: Change| change.to.is_terminal();
+    matches!(kind, EventKind::Deleted { .. }) || About::of(kind).change.is_some_and(is_end)
+}
+
+/// The names of all events.
+pub const NAMES: &[&str] = &[
+    "job.enqueued",
+    "job.scheduled",
+    "job.started",
+    "job.completed",
+    "job.failed",
+    "job.retrying",
+    "job.discarded",
+    "job.cancelled",
+    "job.deleted",
+    "job.expired",
+    "job.heartbeat",
+    "dead_letter.added",
+    "dead_letter.retried",
+    "dead_letter.replayed",
+    "dead_letter.deleted",
+    "dead_letter.pruned",
+    "worker.started",
+    "worker.quiet",
+    "worker.heartbeat",
+    "worker.stopped",
+    "queue.paused",
+    "queue.resumed",
+    "cron.triggered",
+    "cron.skipped",
+    "tenant.created",
+    "tenant.limit_exceeded",
+    "tenant.noisy",
+    "tenant.throttled",
+    "tenant.throttle_released",
+    "rate_limit.exceeded",
+    "rate_limit.released",
+    "rate_limit.dropped",
+    "rate_limit.dynamic_adjusted",
+    "scheduling.queue_starved",
+    "scheduling.pool_overloaded",
+    "scheduling.rebalanced",
+    "backpressure.warning",
+    "backpressure.rejected",
+    "backpressure.dropped",
+    "backpressure.cleared",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_an_event_is_listed() {
+        let source = include_str!("about.rs");
+        let (code, _) = source.split_once("pub const NAMES").expect("the list");
+        let texts = code.split('"').skip(1).step_by(2).filter(|text| text.contains('.'));
+        let mut used: Vec<&str> = texts.collect();
+        let mut listed = NAMES.to_vec();
+        used.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(used, listed);
+    }
 }

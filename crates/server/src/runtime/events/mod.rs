@@ -2,17 +2,19 @@
 
 mod about;
 mod filter;
+mod opaque;
 mod ring;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rota_engine::Event;
 use rota_model::{JobId, Millis, Seq};
 use tokio::sync::watch;
 
-pub use about::{About, Change, Subject, ends_job};
+pub use about::{About, Change, NAMES, Subject, ends_job};
 pub use filter::{EventFilter, TypeFilter};
+use opaque::OpaqueNumbers;
 use ring::Ring;
 pub use ring::{Chunk, Name, Names};
 
@@ -20,8 +22,7 @@ pub use ring::{Chunk, Name, Names};
 pub struct Events {
     ring: Mutex<Ring>,
     capacity: usize,
-    /// Tells the ids of this process from those of an earlier one.
-    boot: u32,
+    numbers: OpaqueNumbers,
     arrival: watch::Sender<()>,
     ended: watch::Sender<bool>,
 }
@@ -44,27 +45,13 @@ pub struct Look {
     pub chunk: Option<Arc<Chunk>>,
 }
 
-/// Where the next event will be, and when the last one was.
-#[derive(Debug, Clone, Copy)]
-pub struct Place {
-    pub next: u64,
-    pub last: Millis,
-}
-
-/// An id: the time, then twelve and eighteen bits of the boot around the version's and the
-/// variant's, then the number, and a bit that is clear if more is said about the same event.
-const NUMBER_BITS: u32 = 44;
-const BOOT_LOW_BITS: u32 = 18;
-const BOOT_HIGH_BITS: u32 = 12;
-const BOOT_HIGH_SHIFT: u32 = 64;
-
 impl Events {
     #[must_use]
-    pub fn new(capacity: usize, boot: u32, now: Millis) -> Self {
+    pub fn new(capacity: usize) -> Self {
         Self {
-            ring: Mutex::new(Ring::new(capacity, now)),
+            ring: Mutex::new(Ring::new(capacity)),
             capacity,
-            boot: boot & low_bits(BOOT_HIGH_BITS + BOOT_LOW_BITS) as u32,
+            numbers: OpaqueNumbers::new(),
             arrival: watch::Sender::new(()),
             ended: watch::Sender::new(false),
         }
@@ -107,7 +94,13 @@ impl Events {
     /// Events behind the given one, oldest first. Behind one that has left the ring, or that an
     /// earlier process had, everything follows.
     #[must_use]
-    pub fn after(&self, cursor: Option<JobId>, filter: &EventFilter, limit: usize) -> EventPage {
+    pub fn after(
+        &self,
+        cursor: Option<JobId>,
+        filter: &EventFilter,
+        limit: usize,
+        now: Millis,
+    ) -> EventPage {
         let mut from = match cursor {
             None => 1,
             Some(id) => self.number_of(id).map_or(0, |number| number + 1),
@@ -115,20 +108,23 @@ impl Events {
         let first = self.look(from).from;
         let gap = first > from;
         // Told once: what is read next follows on the gap.
-        let cursor = if gap { Some(self.id_of(first - 1, self.place().last)) } else { cursor };
+        let cursor = if gap { Some(self.id_of(first - 1, now)) } else { cursor };
         let mut page = EventPage { events: Vec::new(), has_more: false, gap, cursor };
         loop {
             let look = self.look(from);
             let Some(chunk) = look.chunk else { return page };
             for (number, event) in chunk.from(look.from) {
-                let id = self.id_of(number, event.at);
-                if filter.admits(event) {
-                    if page.events.len() == limit {
-                        page.has_more = true;
-                        return page;
-                    }
-                    page.events.push((id, event.clone()));
+                if !filter.admits(event) {
+                    // Its time may be another tenant's business.
+                    page.cursor = Some(self.id_of(number, now));
+                    continue;
                 }
+                if page.events.len() == limit {
+                    page.has_more = true;
+                    return page;
+                }
+                let id = self.id_of(number, event.at);
+                page.events.push((id, event.clone()));
                 page.cursor = Some(id);
             }
             from = chunk.end();
@@ -142,10 +138,10 @@ impl Events {
         Look { from, chunk: ring.chunk(from) }
     }
 
+    /// The number that the next event will have.
     #[must_use]
-    pub fn place(&self) -> Place {
-        let ring = self.lock();
-        Place { next: ring.next, last: ring.last }
+    pub fn next_number(&self) -> u64 {
+        self.lock().next
     }
 
     /// The ids of jobs, as far as any event in the ring tells them. `seqs` is sorted.
@@ -163,6 +159,15 @@ impl Events {
             }
         }
         found
+    }
+
+    /// Jobs that end with an event from this number on.
+    #[must_use]
+    pub fn jobs_that_end(&self, from: u64) -> HashSet<Seq> {
+        let chunks = self.lock().chunks();
+        let events = chunks.iter().flat_map(|chunk| chunk.from(from));
+        let ends = events.filter(|(_, event)| ends_job(&event.kind));
+        ends.filter_map(|(_, event)| Some(About::of(&event.kind).job?.seq)).collect()
     }
 
     /// The newest events first, from the `skip`th on; and how many there are in all.
@@ -205,23 +210,19 @@ impl Events {
         self.id(number << 1, at)
     }
 
+    /// An id is the time, and behind it the number, which only this process can read.
     fn id(&self, number: u64, at: Millis) -> JobId {
-        let boot = u128::from(self.boot);
-        let high = boot >> BOOT_LOW_BITS << BOOT_HIGH_SHIFT;
-        let low = (boot & low_bits(BOOT_LOW_BITS)) << NUMBER_BITS;
-        JobId::v7(at.0, high | low | u128::from(number) & low_bits(NUMBER_BITS))
+        JobId::v7(at.0, self.numbers.hide(number, at))
     }
 
     /// The number of an event that this process has had; if not all was said about that one, of the
     /// event before it.
     #[must_use]
     pub fn number_of(&self, id: JobId) -> Option<u64> {
-        let value = u128::from_be_bytes(id.to_bytes());
-        let low = (value & low_bits(NUMBER_BITS)) as u64;
-        let (number, is_part) = (low >> 1, low & 1 == 0);
-        let ours = self.id(low, time_of(id)) == id;
-        let known = ours && number < self.lock().next;
-        if known { number.checked_sub(u64::from(is_part)) } else { None }
+        let hidden = self.numbers.reveal(u128::from_be_bytes(id.to_bytes()))?;
+        let (number, is_part) = (hidden >> 1, hidden & 1 == 0);
+        let is_known = number < self.lock().next;
+        if is_known { number.checked_sub(u64::from(is_part)) } else { None }
     }
 
     fn lock(&self) -> MutexGuard<'_, Ring> {
@@ -233,10 +234,6 @@ impl Events {
 #[must_use]
 pub fn time_of(id: JobId) -> Millis {
     Millis((u128::from_be_bytes(id.to_bytes()) >> 80) as i64)
-}
-
-fn low_bits(count: u32) -> u128 {
-    (1 << count) - 1
 }
 
 #[cfg(test)]
@@ -252,12 +249,12 @@ mod tests {
 
     #[test]
     fn reading_on_from_the_last_id_gives_each_event_once() {
-        let events = Events::new(1_000, 7, Millis::ZERO);
+        let events = Events::new(1_000);
         events.publish((0..100).map(paused).collect());
         let mut cursor = None;
         let mut seen = Vec::new();
         loop {
-            let page = events.after(cursor, &EventFilter::default(), 7);
+            let page = events.after(cursor, &EventFilter::default(), 7, Millis(9));
             cursor = page.events.last().map(|(id, _)| *id).or(cursor);
             seen.extend(page.events.into_iter().map(|(_, event)| event.at.0));
             if !page.has_more {
@@ -266,40 +263,40 @@ mod tests {
         }
         assert_eq!(seen, (0..100).collect::<Vec<_>>());
         events.publish(vec![paused(100)]);
-        let page = events.after(cursor, &EventFilter::default(), 7);
+        let page = events.after(cursor, &EventFilter::default(), 7, Millis(9));
         assert_eq!(page.events.len(), 1);
     }
 
     #[test]
     fn the_ring_is_bounded_and_filters_apply() {
-        let events = Events::new(10, 7, Millis::ZERO);
+        let events = Events::new(10);
         events.publish((0..100).map(paused).collect());
-        let all = events.after(None, &EventFilter::default(), 100);
+        let all = events.after(None, &EventFilter::default(), 100, Millis(9));
         assert_eq!(all.events.first().map(|(_, e)| e.at.0), Some(90));
         assert!(all.gap, "the first 90 are gone");
         let filter = EventFilter { queues: vec!["q0".into()], ..EventFilter::default() };
-        assert_eq!(events.after(None, &filter, 100).events.len(), 4);
+        assert_eq!(events.after(None, &filter, 100, Millis(9)).events.len(), 4);
         let types = TypeFilter(vec!["job.enqueued".into()]);
         let filter = EventFilter { types, ..EventFilter::default() };
-        assert!(events.after(None, &filter, 100).events.is_empty());
+        assert!(events.after(None, &filter, 100, Millis(9)).events.is_empty());
     }
 
     #[test]
     fn long_errors_push_out_events_before_their_number_does() {
-        let events = Events::new(1_000_000, 7, Millis::ZERO);
+        let events = Events::new(1_000_000);
         let queues = vec![QueueName::parse("q").unwrap(); 1_000];
         let worker = rota_model::WorkerId::parse("w").unwrap();
         let kind = EventKind::WorkerBeat { worker, active: 0, queues: queues.into() };
         let beat = Event { at: Millis(1), kind };
         (0..100).for_each(|_| events.publish(vec![beat.clone(); 100]));
-        let kept = events.after(None, &EventFilter::default(), usize::MAX);
+        let kept = events.after(None, &EventFilter::default(), usize::MAX, Millis(9));
         assert!(kept.gap && kept.events.len() < 5_000, "{}", kept.events.len());
         assert!(!kept.events.is_empty());
     }
 
     #[test]
     fn the_newest_come_first_in_pages() {
-        let events = Events::new(1_000, 7, Millis::ZERO);
+        let events = Events::new(1_000);
         events.publish((0..600).map(paused).collect());
         let filter = EventFilter { queues: vec!["q0".into()], ..EventFilter::default() };
         let (page, total) = events.newest(&filter, 2, 2);
@@ -311,52 +308,51 @@ mod tests {
 
     #[test]
     fn an_id_of_another_process_starts_over() {
-        let old = Events::new(10, 1, Millis::ZERO);
+        let old = Events::new(10);
         old.publish(vec![paused(1)]);
-        let (id, _) = old.after(None, &EventFilter::default(), 1).events.remove(0);
-        let new = Events::new(10, 2, Millis::ZERO);
+        let (id, _) = old.after(None, &EventFilter::default(), 1, Millis(9)).events.remove(0);
+        let new = Events::new(10);
         new.publish(vec![paused(2)]);
-        assert_eq!(new.after(Some(id), &EventFilter::default(), 9).events.len(), 1);
+        assert_eq!(new.after(Some(id), &EventFilter::default(), 9, Millis(9)).events.len(), 1);
     }
 
     #[test]
     fn a_reader_is_told_when_events_behind_its_cursor_are_gone() {
-        let events = Events::new(10, 7, Millis::ZERO);
+        let events = Events::new(10);
         events.publish((0..4).map(paused).collect());
         let filter = EventFilter { queues: vec!["q0".into()], ..EventFilter::default() };
-        let first = events.after(None, &filter, 9);
+        let first = events.after(None, &filter, 9, Millis(9));
         assert_eq!((first.events.len(), first.gap), (2, false));
         // What others do moves the cursor on, so that a reader who keeps up is told of no gap.
         events.publish((0..5).map(|n| paused(3 * n + 1)).collect());
-        let second = events.after(first.cursor, &filter, 9);
+        let second = events.after(first.cursor, &filter, 9, Millis(9));
         assert_eq!((second.events.len(), second.gap), (0, false));
         events.publish((0..10).map(|n| paused(3 * n + 1)).collect());
-        assert!(!events.after(second.cursor, &filter, 9).gap);
-        assert!(events.after(first.cursor, &filter, 9).gap);
-        let over = events.after(first.cursor, &filter, 9).cursor;
-        assert!(!events.after(over, &filter, 9).gap);
+        assert!(!events.after(second.cursor, &filter, 9, Millis(9)).gap);
+        assert!(events.after(first.cursor, &filter, 9, Millis(9)).gap);
+        let over = events.after(first.cursor, &filter, 9, Millis(9)).cursor;
+        assert!(!events.after(over, &filter, 9, Millis(9)).gap);
         // Nothing is known of what another process had.
-        let new = Events::new(10, 8, Millis::ZERO);
-        let page = new.after(over, &filter, 9);
-        assert!(page.gap && !new.after(page.cursor, &filter, 9).gap);
+        let new = Events::new(10);
+        let page = new.after(over, &filter, 9, Millis(9));
+        assert!(page.gap && !new.after(page.cursor, &filter, 9, Millis(9)).gap);
     }
 
     #[test]
     fn an_id_that_this_process_has_not_given_yet_is_not_its_own() {
-        let events = Events::new(10, 7, Millis::ZERO);
+        let events = Events::new(10);
         events.publish(vec![paused(1)]);
         let given = events.id_of(1, Millis(1));
         assert_eq!(events.number_of(given), Some(1));
         assert_eq!(time_of(given), Millis(1));
         assert_eq!(events.number_of(events.id_of(2, Millis(1))), None);
         // Who has seen only a part of an event goes on behind the event before it.
-        assert!(events.id_of_part(1, Millis(1)) < given);
         assert_eq!(events.number_of(events.id_of_part(1, Millis(1))), Some(0));
     }
 
     #[test]
     fn a_chunk_that_is_being_read_stays_as_it_is() {
-        let events = Events::new(1_000, 7, Millis::ZERO);
+        let events = Events::new(1_000);
         events.publish((0..3).map(paused).collect());
         let look = events.look(2);
         events.publish((3..600).map(paused).collect());
@@ -373,7 +369,7 @@ mod tests {
 
     #[test]
     fn who_has_fallen_out_of_the_ring_is_set_to_the_oldest_event() {
-        let events = Events::new(10, 7, Millis::ZERO);
+        let events = Events::new(10);
         events.publish((0..1_000).map(paused).collect());
         let look = events.look(5);
         assert_eq!(look.from, 991);

@@ -12,8 +12,6 @@ use tokio::sync::Mutex;
 pub(super) struct Ring {
     chunks: VecDeque<Arc<Chunk>>,
     pub next: u64,
-    /// When the last event happened; before the first, when the server started.
-    pub last: Millis,
     capacity: usize,
     /// The oldest event that was not pushed out by the size of later ones.
     oldest: u64,
@@ -47,12 +45,11 @@ const CHUNK: usize = 256;
 const MAX_BYTES: usize = 64 << 20;
 
 impl Ring {
-    pub fn new(capacity: usize, now: Millis) -> Self {
-        Self { chunks: VecDeque::new(), next: 1, last: now, capacity, oldest: 1, bytes: 0 }
+    pub fn new(capacity: usize) -> Self {
+        Self { chunks: VecDeque::new(), next: 1, capacity, oldest: 1, bytes: 0 }
     }
 
     pub fn push(&mut self, events: Vec<Event>) {
-        self.last = events.last().map_or(self.last, |event| event.at);
         let mut rest = events.into_iter();
         while rest.len() > 0 {
             let next = self.next;

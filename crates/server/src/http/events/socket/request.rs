@@ -1,11 +1,15 @@
 //! What clients say over a WebSocket.
 
+use rota_model::json;
 use serde_json::{Map, Value};
 
 use super::super::super::error::{ApiError, excerpt};
+use super::super::types;
 
 /// The most names in one filter.
 const MAX_NAMES: usize = 100;
+/// How deep a message may be nested.
+const MAX_DEPTH: usize = 16;
 
 pub(super) enum Request {
     Subscribe(Subscribe),
@@ -39,6 +43,8 @@ pub(super) enum Unsubscribe {
 pub(super) const ENVELOPES: &str = "events";
 
 pub(super) fn parse(text: &str) -> Result<Request, ApiError> {
+    json::check(text.as_bytes(), MAX_DEPTH)
+        .map_err(|rejection| ApiError::from(rejection).with_code("invalid_request"))?;
     let value: Value = serde_json::from_str(text)
         .map_err(|error| bad(format!("The message is not JSON: {error}.")))?;
     let Value::Object(members) = value else { return Err(bad("The message must be an object.")) };
@@ -62,7 +68,9 @@ fn subscribe(members: &Map<String, Value>) -> Result<Subscribe, ApiError> {
     }
     only(members, &["action", "channel", "event_types"])?;
     let event_types = members.get("event_types").map(|list| names(list, "event_types"));
-    Ok(Subscribe { channel, event_types: event_types.transpose()?, filter: None })
+    let event_types = event_types.transpose()?;
+    types::check(event_types.as_deref().unwrap_or_default(), types::OF_CHANNELS, "event_types")?;
+    Ok(Subscribe { channel, event_types, filter: None })
 }
 
 fn filter_of(filter: Option<&Value>) -> Result<Filter, ApiError> {
@@ -73,11 +81,9 @@ fn filter_of(filter: Option<&Value>) -> Result<Filter, ApiError> {
     };
     only(members, &["event_types", "queues", "job_types"])?;
     let list = |name: &str| members.get(name).map_or(Ok(Vec::new()), |list| names(list, name));
-    Ok(Filter {
-        event_types: list("event_types")?,
-        queues: list("queues")?,
-        job_types: list("job_types")?,
-    })
+    let event_types = list("event_types")?;
+    types::check(&event_types, types::OF_ENVELOPES, "event_types")?;
+    Ok(Filter { event_types, queues: list("queues")?, job_types: list("job_types")? })
 }
 
 fn unsubscribe(members: &Map<String, Value>) -> Result<Unsubscribe, ApiError> {

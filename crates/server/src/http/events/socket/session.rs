@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::StatusCode;
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use rota_engine::Event;
-use rota_model::Millis;
+use rota_model::{Millis, Seq};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
@@ -35,8 +36,9 @@ pub(super) struct Session {
     subscriptions: Subscriptions,
     /// How many subscriptions to envelopes there have been.
     numbered: u64,
-    /// The next event to look at, and when the one before it happened.
+    /// The next event to look at.
     from: u64,
+    /// Up to when the client has seen what it wants to see.
     seen: Millis,
     /// When to look at a ring that was read to its end.
     next_look: Instant,
@@ -66,13 +68,13 @@ const PONG_TIMEOUT: Duration = Duration::from_secs(10);
 impl Session {
     pub fn new(app: Arc<App>, room: Open) -> Self {
         let events = app.handle.events();
-        let (place, now) = (events.place(), Instant::now());
+        let now = Instant::now();
         Self {
             id: fastrand::u64(..),
             subscriptions: Subscriptions::default(),
             numbered: 0,
-            from: place.next,
-            seen: place.last,
+            from: events.next_number(),
+            seen: app.handle.clock().now().wall,
             next_look: now,
             next_ping: now + ping_interval(&app),
             unanswered: false,
@@ -125,7 +127,7 @@ impl Session {
     async fn next_turn(&mut self, socket: &mut Connection) -> Turn {
         self.arrival.mark_unchanged();
         let is_subscribed = self.subscriptions.len() > 0;
-        let is_behind = is_subscribed && self.app.handle.events().place().next > self.from;
+        let is_behind = is_subscribed && self.app.handle.events().next_number() > self.from;
         let ending = async { drop(self.ending.wait_for(|ended| *ended).await) };
         tokio::select! {
             biased;
@@ -173,7 +175,7 @@ impl Session {
         since: Option<u64>,
     ) -> Result<(), End> {
         // The place comes first: an end that a job's record does not show yet is behind it.
-        let place = self.app.handle.events().place();
+        let next = self.app.handle.events().next_number();
         let scope = match self.scope(&request).await {
             Ok(scope) => scope,
             Err(error) => {
@@ -187,7 +189,7 @@ impl Session {
             tenants: tenants_of(Vec::new()),
             ..EventFilter::default()
         };
-        let since = since.unwrap_or(place.next);
+        let since = since.unwrap_or(next);
         let subscription = match request.filter.clone() {
             Some(wanted) => {
                 let types = TypeFilter(wanted.event_types);
@@ -202,10 +204,10 @@ impl Session {
         };
         socket.feed(message::subscribed(&subscription)).await?;
         if self.subscriptions.len() == 0 {
-            (self.from, self.seen) = (since, place.last);
+            (self.from, self.seen) = (since, self.now());
         }
-        if let Some(end) = end.filter(|_| since == place.next) {
-            let id = self.app.handle.events().id_of(place.next - 1, place.last);
+        if let Some(end) = end.filter(|_| since == next) {
+            let id = self.app.handle.events().id_of(next - 1, self.now());
             self.notify(socket, &subscription, end.notice(id)).await?;
             return socket.feed(message::unsubscribed(&subscription)).await;
         }
@@ -220,7 +222,7 @@ impl Session {
             let name = format!("sub_{:016x}_{}", self.id, self.numbered);
             Scope { name, queue: None, job: None, end: None }
         } else {
-            Channel::parse(&request.channel)?.scope(&self.app).await?
+            self.scope_of(&request.channel).await?
         };
         let most = self.app.settings.events.channels;
         let is_new = !self.subscriptions.has(&Unsubscribe::Channel(scope.name.clone()));
@@ -295,20 +297,22 @@ impl Session {
                     self.next_look = Instant::now() + PACE;
                     return Ok(());
                 }
-                Err(_) => return Err(End::Close(CloseCode::Error, "events cannot be read")),
+                Err(_) => return Err(unreadable()),
             }
         }
         let mut pushed = 0;
-        let mut last = chunk.from(self.from).last().map(|(number, event)| (number, event.at));
+        let mut end = chunk.end();
         for (number, event) in wanted {
             pushed += self.push(socket, number, event, &names).await?;
+            self.seen = event.at;
             if pushed >= self.rate.burst() {
-                last = Some((number, event.at));
+                end = number + 1;
                 break;
             }
         }
-        if let Some((number, at)) = last {
-            (self.from, self.seen) = (number + 1, at);
+        self.from = end;
+        if self.app.handle.events().next_number() == end {
+            self.seen = self.now();
         }
         socket.flush().await?;
         self.rate.count(pushed);
@@ -344,7 +348,7 @@ impl Session {
     }
 
     /// The job that has ended with this event.
-    fn ends(&self, event: &Event) -> Option<rota_model::Seq> {
+    fn ends(&self, event: &Event) -> Option<Seq> {
         let job = About::of(&event.kind).job.filter(|_| ends_job(&event.kind))?;
         Some(job.seq)
     }
@@ -357,30 +361,64 @@ impl Session {
         live: bool,
     ) -> Result<(), End> {
         let events = self.app.handle.events();
-        let now = self.app.handle.clock().now().wall;
+        let now = self.now();
         let oldest = events.look(first).chunk;
-        let end = oldest.and_then(|chunk| Some(chunk.from(first).next()?.1.at)).unwrap_or(now);
         for subscription in self.subscriptions.iter().filter(|one| one.since < first) {
             let begin = self.from.max(subscription.since);
-            let missed = first - begin;
+            let left = oldest.iter().flat_map(|chunk| chunk.from(first));
+            let mut left = left.filter(|(_, event)| subscription.filter.admits(event));
+            let end = left.next().map_or(now, |(_, event)| event.at);
             let gap = Gap {
                 channel: &subscription.name,
                 id: events.id_of(first - 1, end),
                 start: self.seen,
                 end,
-                missed: Some(missed),
+                missed: caller().is_none().then_some(first - begin),
             };
             if !live {
                 self.notify(socket, subscription, gap.notice()).await?;
                 continue;
             }
             let oldest = events.id_of(begin, self.seen);
-            let dropped = notice::dropped(&gap, missed, oldest, now);
+            let dropped = notice::dropped(&gap, oldest, now);
             socket.feed(message::warning(&dropped.data)).await?;
             self.notify(socket, subscription, dropped).await?;
         }
-        (self.from, self.seen) = (first, end);
+        (self.from, self.seen) = (first, now);
+        self.end_channels(socket).await
+    }
+
+    /// Ends the channels of jobs that have ended with an event that was skipped.
+    async fn end_channels(&mut self, socket: &mut Connection) -> Result<(), End> {
+        // Those that end with an event that is still there end when it is pushed.
+        let to_come = self.app.handle.events().jobs_that_end(self.from);
+        let skipped = |seq: &Seq| !to_come.contains(seq);
+        for seq in self.subscriptions.jobs().filter(skipped).collect::<Vec<_>>() {
+            let Some(name) = self.subscriptions.job(seq).map(|job| job.name.clone()) else {
+                continue;
+            };
+            let end = match self.scope_of(&name).await {
+                Ok(Scope { end: None, .. }) => continue,
+                Ok(Scope { end, .. }) => end,
+                Err(error) if error.status() == StatusCode::NOT_FOUND => None,
+                Err(_) => return Err(unreadable()),
+            };
+            let Some(subscription) = self.subscriptions.remove_job(seq) else { continue };
+            if let Some(end) = end {
+                let id = self.app.handle.events().id_of(self.from - 1, self.now());
+                self.notify(socket, &subscription, end.notice(id)).await?;
+            }
+            socket.feed(message::unsubscribed(&subscription)).await?;
+        }
         Ok(())
+    }
+
+    async fn scope_of(&self, channel: &str) -> Result<Scope, ApiError> {
+        Channel::parse(channel)?.scope(&self.app).await
+    }
+
+    fn now(&self) -> Millis {
+        self.app.handle.clock().now().wall
     }
 
     async fn notify(
@@ -406,16 +444,20 @@ impl Session {
 
     /// Pushes what is left and tells of the shutdown.
     async fn say_goodbye(&mut self, socket: &mut Connection) -> Result<(), End> {
-        while self.subscriptions.len() > 0 && self.app.handle.events().place().next > self.from {
+        while self.subscriptions.len() > 0 && self.app.handle.events().next_number() > self.from {
             self.look(socket).await?;
         }
-        let now = self.app.handle.clock().now().wall;
-        let id = self.app.handle.events().id_of(self.from - 1, self.seen);
+        let now = self.now();
+        let id = self.app.handle.events().id_of(self.from - 1, now);
         let shutdown = notice::shutdown(id, now, FAREWELL.as_millis() as u64);
         let piece = Form::Flat(TypeFilter::default()).notice(shutdown);
         socket.feed(message::system_event(piece, &now.to_string(), self.id)).await?;
         Err(End::Close(CloseCode::Away, "the server is shutting down"))
     }
+}
+
+fn unreadable() -> End {
+    End::Close(CloseCode::Error, "events cannot be read")
 }
 
 /// A ping must be answered before the next is due.

@@ -68,6 +68,15 @@ impl Subscriptions {
         self.jobs.remove(&job)
     }
 
+    /// The jobs with a channel.
+    pub fn jobs(&self) -> impl Iterator<Item = Seq> {
+        self.jobs.keys().copied()
+    }
+
+    pub fn job(&self, seq: Seq) -> Option<&Subscription> {
+        self.jobs.get(&seq)
+    }
+
     /// The subscription to a job's channel.
     pub fn remove_job(&mut self, seq: Seq) -> Option<Subscription> {
         self.jobs.remove(&seq)
