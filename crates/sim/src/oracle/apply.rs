@@ -105,7 +105,7 @@ impl World {
             Mutation::Purged(_) => Ok(()),
             Mutation::Put(RowKind::Queue, name, json) => {
                 // A queue exists as soon as it is written down.
-                if let Ok(name) = QueueName::parse(name) {
+                if let Ok(name) = QueueName::stored(name) {
                     self.queues.entry(name).or_default().owner = owner_in(json);
                 }
                 Ok(())

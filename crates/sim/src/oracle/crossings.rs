@@ -130,7 +130,7 @@ impl World {
                 _ => {}
             }
         }
-        let runs = matches!(step.command, Command::Tick(_))
+        let runs = matches!(step.command, Command::Tick(_) | Command::TriggerCron(..))
             && (step.mutations.iter().any(|m| matches!(m, Mutation::Insert(..)))
                 || step.events.iter().any(|e| matches!(e.kind, EventKind::CronSkipped { .. })));
         warned.sort_unstable();

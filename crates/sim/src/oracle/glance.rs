@@ -79,6 +79,10 @@ impl World {
         for job in self.jobs.values() {
             all.add(job);
             by_queue.entry(&job.class.queue).or_default().add(job);
+            let has_queue = job.live().is_none() || self.queues.contains_key(&job.class.queue);
+            ensure(has_queue, Rule::Counts, || {
+                format!("{} has jobs, but is gone", job.class.queue)
+            })?;
         }
         let views = engine.queues_after("", 0, usize::MAX);
         for view in &views {

@@ -259,11 +259,10 @@ impl World {
         let Some(job) = self.jobs.get(&seq) else {
             return;
         };
-        if !job.is_ready() && !self.queues.contains_key(&job.class.queue) {
-            // Its queue was deleted, and stays so when a finished job goes.
+        let Some(queue) = self.queues.get_mut(&job.class.queue) else {
+            // Its queue was deleted, and stays so when a finished job goes or moves to another queue.
             return;
-        }
-        let queue = self.queues.entry(job.class.queue.clone()).or_default();
+        };
         let lane = queue.ready.entry(job.place.class()).or_default();
         if job.is_ready() {
             if present {
