@@ -26,7 +26,7 @@ pub enum ServeError {
     Open(#[from] OpenError),
     #[error(transparent)]
     Start(#[from] StartError),
-    #[error("cannot listen on {address}: {cause}")]
+    #[error("cannot listen on {address}: {cause}; choose another address with --listen")]
     Listen { address: SocketAddr, cause: std::io::Error },
 }
 

@@ -73,12 +73,12 @@ impl Restore {
 
 fn next(restored: &Restored, dir: &Path) -> String {
     let mut text = format!(
-        "Next: start the server with `rota serve --data {}`. It knows the jobs as they were when the\n\
-         backup was made: what was finished since then runs again, what was enqueued is missing.\n",
+        "Next: start the server with `rota serve --data {}`. The jobs are as they were when the\n\
+         backup was made: those finished since then run again, those enqueued since then are missing.\n",
         dir.display()
     );
     if !restored.replaced_files.is_empty() {
-        text.push_str("Delete what was set aside when you are sure that you no longer need it.\n");
+        text.push_str("Delete what was set aside when you no longer need it.\n");
     }
     text
 }

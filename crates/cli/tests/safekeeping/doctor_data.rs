@@ -22,9 +22,9 @@ fn a_sound_directory_is_found_sound() {
           ok       disk         SIZE free, SIZE in reserve.
           ok       format       Format 9, as this version writes it.
           ok       file         SQLite finds every page and every index sound.
-          ok       contents     20 jobs as of commit N; every rule of Rota holds.
+          ok       contents     20 jobs as of commit N; the data is consistent.
 
-        All is well.
+        No problems found.
         ");
     });
     let quick = doctor(server.dir(), &["--quick"]);

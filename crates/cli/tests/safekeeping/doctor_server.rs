@@ -24,14 +24,14 @@ fn a_running_server_and_its_directory_are_well() {
           ok       disk         SIZE free, SIZE in reserve.
           ok       format       Format 9, as this version writes it.
           ok       file         SQLite finds every page and every index sound.
-          ok       contents     0 jobs as of commit N; every rule of Rota holds.
+          ok       contents     0 jobs as of commit N; the data is consistent.
 
         Server http://HOST
           ok       answers      rota VERSION answers, up TIME.
-          ok       health       It is well.
+          ok       health       The server is healthy.
           ok       work         0 jobs waiting, 0 active, 0 workers.
 
-        All is well.
+        No problems found.
         ");
     });
 }
@@ -50,15 +50,15 @@ fn work_that_nobody_does_is_warned_of() {
         insta::assert_snapshot!(about_server, @r"
         http://HOST
           ok       answers      rota VERSION answers, up TIME.
-          ok       health       It is well.
+          ok       health       The server is healthy.
           warning  maintenance  It is in maintenance and hands out no jobs: moving disks.
                                 End it when the work is done; it does not end by itself.
           warning  workers      4 jobs wait, and no worker is there.
                                 Start a worker, or look why yours does not fetch.
           warning  queues       Paused, so that their jobs wait: default.
-                                Let one go on with `rota queues resume NAME`, unless it is meant to wait.
+                                Resume one with `rota queues resume NAME`, unless the pause is intended.
 
-        3 warnings, no problem.
+        3 warnings, no problems.
         ");
     });
 }

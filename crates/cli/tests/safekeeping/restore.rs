@@ -48,9 +48,9 @@ fn an_old_database_is_refused_then_replaced_and_kept() {
         format     9
         set aside  DIR/rota.db.replaced-TIME
 
-        Next: start the server with `rota serve --data DIR`. It knows the jobs as they were when the
-        backup was made: what was finished since then runs again, what was enqueued is missing.
-        Delete what was set aside when you are sure that you no longer need it.
+        Next: start the server with `rota serve --data DIR`. The jobs are as they were when the
+        backup was made: those finished since then run again, those enqueued since then are missing.
+        Delete what was set aside when you no longer need it.
         ");
     });
     server.restart();

@@ -307,7 +307,7 @@ pub(super) fn excerpt(value: &str) -> String {
 fn not_found_hint(what: &str) -> &'static str {
     match what {
         "job" | "dead letter job" => {
-            "Check the name; finished jobs are removed when their retention has passed."
+            "Check the id; finished jobs are removed when their retention has passed."
         }
         "queue" => "Check the name; a queue exists from its first job on.",
         "worker" => {

@@ -21,7 +21,7 @@ impl From<Refusal> for ApiError {
             }
             Refusal::NotActive { state } => {
                 Self::conflict(format!("The job is not active; its state is '{state}'."))
-                    .hint("Its reservation may have ended, or it was settled already.")
+                    .hint("Its reservation may have expired, or its outcome was already reported.")
                     .detail("current_state", state.as_str())
                     .detail("expected_state", "active")
             }

@@ -67,6 +67,7 @@ pub(super) async fn method_not_allowed(request: Request) -> ApiError {
             "invalid_request",
             format!("{} is not supported by {}.", request.method(), request.uri().path()),
         )
+        .hint("The header Allow lists the methods that it supports.")
         .detail("method", request.method().as_str())
     })
 }

@@ -25,7 +25,7 @@ pub(super) fn look(snapshot: &Snapshot, dir: &Path, depth: Depth) -> Vec<Finding
     if report.damages.is_empty() {
         let jobs = plural(report.census.total(), "job", "jobs");
         let what =
-            format!("{jobs} as of commit {}; every rule of Rota holds.", snapshot.loaded().number);
+            format!("{jobs} as of commit {}; the data is consistent.", snapshot.loaded().number);
         findings.push(Finding::ok("contents", what));
     }
     findings.extend(report.damages.iter().map(|damage| explain(damage, dir)));

@@ -61,7 +61,7 @@ fn server(seen: &DirectoryStatus) -> Finding {
 
 fn disk(seen: &DirectoryStatus, reserve: u64) -> Finding {
     let Some(free) = seen.free_bytes else {
-        return Finding::ok("disk", "How much room there is cannot be told here.");
+        return Finding::ok("disk", "The free disk space cannot be determined here.");
     };
     let room = format!("{} free", BinaryBytes(free));
     let is_running = seen.server != Server::Stopped;

@@ -60,8 +60,8 @@ impl Report {
         let warnings = plural(self.count(Level::Warning), "warning", "warnings");
         let problems = plural(self.problems(), "problem", "problems");
         out.push_str(&match (self.count(Level::Warning), self.problems()) {
-            (0, 0) => "All is well.\n".to_owned(),
-            (_, 0) => format!("{warnings}, no problem.\n"),
+            (0, 0) => "No problems found.\n".to_owned(),
+            (_, 0) => format!("{warnings}, no problems.\n"),
             (0, _) => format!("{problems}.\n"),
             _ => format!("{problems}, {warnings}.\n"),
         });

@@ -41,7 +41,7 @@ async fn look_closer(client: &Client, dir: &Path) -> Result<Vec<Finding>, Error>
 fn cut_short(error: &Error) -> Finding {
     Finding::problem(
         "requests",
-        format!("It does not answer all that it is asked: {error}"),
+        format!("It does not answer every request: {error}"),
         "Look at the load and the disk of that machine, and at the server's log.",
     )
 }
@@ -64,7 +64,7 @@ fn who(manifest: &Manifest, health: &Health) -> Finding {
 fn state(health: &Health) -> Finding {
     let backend = health.backend.as_ref().and_then(|backend| backend.status.as_deref());
     match (&*health.status, backend) {
-        ("ok", _) => Finding::ok("health", "It is well."),
+        ("ok", _) => Finding::ok("health", "The server is healthy."),
         (_, Some("full")) => Finding::problem(
             "health",
             "Its disk is full: new jobs are rejected.",
@@ -87,7 +87,7 @@ fn version(manifest: &Manifest) -> Option<Finding> {
         Finding::warning(
             "version",
             format!("It is version {theirs}, and this is version {OWN_VERSION}."),
-            "Use the same version for both, or some of what is said here may not fit.",
+            "Use the same version for both, or some of these findings may not apply.",
         )
     })
 }
@@ -96,7 +96,7 @@ fn ready(readiness: &Readiness) -> Option<Finding> {
     (!readiness.ready).then(|| {
         Finding::problem(
             "ready",
-            "It takes no requests at the moment.",
+            "It accepts no requests at the moment.",
             "If that lasts, look at the load and the disk of that machine, and at the server's log.",
         )
     })
@@ -110,7 +110,7 @@ fn clock(readiness: &Readiness, now: Timestamp) -> Option<Finding> {
         Finding::warning(
             "clock",
             format!("Its clock is {distance} seconds {way} the one here."),
-            "Set the clocks of both machines by the network; schedules and expiry go by the server's.",
+            "Synchronize the clocks of both machines; schedules and expiry use the server's clock.",
         )
     })
 }

@@ -71,7 +71,7 @@ async fn paused(client: &Client) -> Result<Option<Finding>, Error> {
             "queues",
             format!("Paused, so that their jobs wait: {}.", some(&names)),
             format!(
-                "Let one go on with `rota queues resume NAME{whose}`, unless it is meant to wait."
+                "Resume one with `rota queues resume NAME{whose}`, unless the pause is intended."
             ),
         )
     }))

@@ -79,6 +79,7 @@ enum Action {
     /// Show a key in detail
     #[command(after_help = SHOW_EXAMPLES)]
     Show {
+        /// The limit's key, such as stripe, queue:email or type:email.send
         #[arg(value_name = "KEY", value_parser = named)]
         key: String,
     },
@@ -86,6 +87,7 @@ enum Action {
     /// Set a key's limits: permanently, or for a time with --for
     #[command(after_help = SET_EXAMPLES)]
     Set {
+        /// The limit's key, such as stripe, queue:email or type:email.send
         #[arg(value_name = "KEY", value_parser = named)]
         key: String,
 
@@ -107,6 +109,7 @@ enum Action {
 
 #[derive(Debug, Args)]
 struct Keys {
+    /// The limits' keys, such as stripe, queue:email or type:email.send
     #[arg(value_name = "KEY", value_parser = named, required = true)]
     keys: Vec<String>,
 }

@@ -20,6 +20,7 @@ Jobs of the key wait, and lose no attempt by it. The pause ends by itself, or wi
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Pause {
+    /// The limit's key, such as stripe, queue:email or type:email.send
     #[arg(value_name = "KEY", value_parser = named)]
     key: String,
 
