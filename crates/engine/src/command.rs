@@ -1,7 +1,8 @@
 //! Commands: everything that can be asked of the engine.
 //!
 //! `J` is how a command names jobs. Clients use ids; the engine applies commands with a [`Target`],
-//! which has the job's current row. [`Command::resolve`] turns ids into targets.
+//! which has the job's current row. [`Command::resolve`] turns ids into targets. In a `Vec<J>`, no job
+//! is named twice.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,7 +43,7 @@ pub enum Command<J = Target> {
     DropStaleWorker(WorkerId),
     /// Give a worker a directive with its next heartbeat.
     Direct(WorkerId, Directive),
-    /// Cancel jobs. No job may be named twice; this also holds for the next five.
+    /// Cancel jobs.
     Cancel(Vec<J>),
     /// Cancel waiting jobs, and ask the workers of active ones to cancel them.
     RequestCancel(Vec<J>),
@@ -50,7 +51,7 @@ pub enum Command<J = Target> {
     Activate(Vec<J>),
     /// Make finished jobs available again.
     Retry(Vec<J>),
-    /// The same for jobs of the dead letter, which change.
+    /// The same for jobs of the dead letter, with changes to the jobs.
     RetryAs(Vec<J>, Box<Override>),
     /// Delete jobs of a dead letter that are too old or too many.
     Prune(Box<Prune<J>>),
@@ -58,7 +59,7 @@ pub enum Command<J = Target> {
     Replay(Vec<DueReplay>),
     /// Delete jobs, unless they are active.
     Delete(Vec<J>),
-    /// Delete those of the jobs that are still as they were when they were selected.
+    /// Delete jobs, unless they no longer match what they were selected by.
     DeleteOnly(Vec<J>, Selected),
     /// Delete finished jobs whose retention has passed.
     Forget(Overdue),
@@ -99,7 +100,7 @@ pub enum Command<J = Target> {
     Tick(Now),
 }
 
-/// What jobs were selected by. Meanwhile, others may have been retried, or have started or ended.
+/// What jobs were selected by. They may have been retried, started or ended since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selected {
     /// Waiting, in any state.

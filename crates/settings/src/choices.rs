@@ -19,7 +19,7 @@ pub enum LogLevel {
     Trace,
 }
 
-/// How an active job is cancelled by a request that does not say so.
+/// How an active job is cancelled by a request that does not say how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CancelMode {

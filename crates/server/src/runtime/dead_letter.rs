@@ -47,7 +47,7 @@ pub(super) async fn run(handle: Handle, archive: Archive, slice: usize) {
 
 enum PruneError {
     Archive(std::io::Error),
-    /// The engine or the store is busy or ends.
+    /// The engine or the store is busy or shutting down.
     Unavailable,
 }
 

@@ -1,4 +1,4 @@
-//! What events of each kind have to say.
+//! The `data` of each kind of event.
 
 use rota_engine::{Event, EventKind};
 use rota_model::{QueueName, Seq};

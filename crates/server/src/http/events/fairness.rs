@@ -1,4 +1,4 @@
-//! What events about tenants, limits, scheduling and full queues have to say.
+//! The `data` of events about tenants, limits, scheduling and full queues.
 
 use rota_engine::EventKind;
 use rota_model::{Seq, duration};

@@ -1,4 +1,4 @@
-//! The body of an answer that goes on.
+//! The body of a streaming response.
 
 use std::convert::Infallible;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! Waits for the end of one job, by the events of all.
+//! Waits until one job has ended, by following the events.
 
 use rota_model::Seq;
 use tokio::sync::watch;

@@ -1,4 +1,4 @@
-//! Events: the last ones, to be polled, and all that follow, as streams.
+//! Events: recent ones as a list, and new ones as streams.
 
 mod channel;
 mod data;

@@ -1,4 +1,4 @@
-//! What the jobs in events are called, and the traces they belong to.
+//! Looks up the ids and traces of the jobs in events.
 
 use rota_engine::{Event, EventKind};
 use rota_model::Seq;

@@ -1,4 +1,4 @@
-//! Events about the stream itself, which nobody else sees.
+//! Events about a stream itself, which only its client sees.
 
 use rota_model::row::JobRow;
 use rota_model::{JobId, Millis};

@@ -1,4 +1,4 @@
-//! Requests for streams.
+//! Routes that open event streams.
 
 use std::sync::Arc;
 

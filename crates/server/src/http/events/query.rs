@@ -1,4 +1,4 @@
-//! What a request says about the events that it wants.
+//! Parses the parameters that select events.
 
 use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;

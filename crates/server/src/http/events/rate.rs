@@ -1,4 +1,4 @@
-//! The rate at which events are pushed to one client. What must wait stays in the ring.
+//! Limits the rate at which events are pushed to one client. What must wait stays in the ring.
 
 use std::time::Duration;
 

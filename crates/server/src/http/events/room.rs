@@ -1,4 +1,4 @@
-//! Room for event streams, by the tenants that open them.
+//! The caps on open event streams, in total and per tenant.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -1,4 +1,4 @@
-//! One stream: reads the ring when it is told that there is something new.
+//! One event stream: reads the ring whenever there are new events.
 
 use std::mem::take;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The trace that a job belongs to, as its envelope says.
+//! Reads the trace id of a job from its envelope.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Takes the figures from the engine, a slice at a time, so that nobody waits long for a scrape.
+//! Reads the metrics from the engine in slices, so that a scrape delays no requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Keys of limits as labels: as many as are allowed have their own, the first come first.
+//! Labels for the keys of limits: the first ones have their own, the others share one.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Which metrics there are.
+//! The list of metrics.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What an event is called and whom it concerns: the one place to put a new kind in.
+//! The type of each event and what it is about; a new kind of event is added here.
 
 use rota_engine::{EventKind, JobRef};
 use rota_model::{Class, CronName, LimitKey, QueueName, State, WorkerId};

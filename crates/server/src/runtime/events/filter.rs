@@ -1,4 +1,4 @@
-//! Which events somebody wants to see.
+//! Filters that select events.
 
 use rota_engine::Event;
 use rota_model::{Millis, Seq};

@@ -1,4 +1,4 @@
-//! The last events, in memory, for whoever asks and for whoever listens.
+//! Recent events in memory, for lists and streams.
 
 mod about;
 mod filter;
@@ -107,7 +107,7 @@ impl Events {
         };
         let first = self.look(from).from;
         let gap = first > from;
-        // Told once: what is read next follows on the gap.
+        // The gap is reported once: the next read starts after it.
         let cursor = if gap { Some(self.id_of(first - 1, now)) } else { cursor };
         let mut page = EventPage { events: Vec::new(), has_more: false, gap, cursor };
         loop {
@@ -115,7 +115,7 @@ impl Events {
             let Some(chunk) = look.chunk else { return page };
             for (number, event) in chunk.from(look.from) {
                 if !filter.admits(event) {
-                    // Its time may be another tenant's business.
+                    // The cursor has the current time: the event's may belong to another tenant.
                     page.cursor = Some(self.id_of(number, now));
                     continue;
                 }
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(events.number_of(given), Some(1));
         assert_eq!(time_of(given), Millis(1));
         assert_eq!(events.number_of(events.id_of(2, Millis(1))), None);
-        // Who has seen only a part of an event goes on behind the event before it.
+        // A client that has seen only a part of an event resumes after the event before it.
         assert_eq!(events.number_of(events.id_of_part(1, Millis(1))), Some(0));
     }
 

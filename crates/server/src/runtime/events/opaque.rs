@@ -1,4 +1,4 @@
-//! Numbers of events, written so that clients cannot read them: they count the events of all tenants.
+//! Hides the numbers in event ids from clients, because they count the events of all tenants.
 
 use std::hash::{BuildHasher, RandomState};
 

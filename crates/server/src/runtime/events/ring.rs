@@ -1,4 +1,4 @@
-//! The last events, in chunks, so that readers need not hold the lock while they look through them.
+//! The ring of recent events, in chunks, so that readers do not hold the lock while they read.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the server says over a WebSocket, as JSON.
+//! The messages that the server sends over a WebSocket, as JSON.
 
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;

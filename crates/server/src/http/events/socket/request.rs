@@ -1,4 +1,4 @@
-//! What clients say over a WebSocket.
+//! The messages that clients send over a WebSocket.
 
 use rota_model::json;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! One WebSocket: reads requests, pushes the events of its subscriptions, and ends in order.
+//! One WebSocket: reads requests, pushes the events of its subscriptions, and closes cleanly.
 
 use std::sync::Arc;
 use std::time::Duration;
