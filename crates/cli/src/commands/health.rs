@@ -9,11 +9,11 @@ use crate::remote::Remote;
 
 const EXAMPLES: &str = "\
 Examples:
-  rota health                              a summary; the exit code tells whether all is well
+  rota health                              a summary; the exit code says whether it is healthy
   rota health --url http://10.0.0.7:8080 --json
   until rota health >/dev/null 2>&1; do sleep 1; done     wait for a server to come up
 
-Exit code 0: well. 1: it answers and is not well. 3: it does not answer.";
+Exit code 0: healthy. 1: it answers but is not healthy. 3: it does not answer.";
 
 /// Check whether the server is healthy
 #[derive(Debug, Args)]
