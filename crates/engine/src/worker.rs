@@ -17,6 +17,8 @@ pub(crate) struct Workers {
     /// postponed.
     checks: BTreeSet<(u64, WorkerId)>,
     by_tenant: BTreeMap<TenantId, BTreeSet<WorkerId>>,
+    /// Tenants' workers by the names that the tenants use, for operators who do not say whose they mean.
+    by_local_name: BTreeMap<Box<str>, BTreeSet<WorkerId>>,
     tallies: WorkerTallies,
 }
 
@@ -105,6 +107,7 @@ impl Workers {
             all: BTreeMap::new(),
             checks: BTreeSet::new(),
             by_tenant: BTreeMap::new(),
+            by_local_name: BTreeMap::new(),
             tallies: WorkerTallies::default(),
         }
     }
@@ -127,11 +130,20 @@ impl Workers {
         if let Some(owner) = worker.owner().and_then(|id| TenantId::parse(id).ok()) {
             self.by_tenant.entry(owner).or_default().insert(id.clone());
         }
+        if id.namespace().is_some() {
+            self.by_local_name.entry(id.local().into()).or_default().insert(id.clone());
+        }
         self.all.insert(id, worker);
     }
 
     pub fn remove(&mut self, id: &WorkerId) -> Option<Worker> {
         let worker = self.all.remove(id)?;
+        if let Some(namesakes) = self.by_local_name.get_mut(id.local()) {
+            namesakes.remove(id);
+            if namesakes.is_empty() {
+                self.by_local_name.remove(id.local());
+            }
+        }
         worker.counted.iter().for_each(|was| self.tallies.remove(worker.owner(), was));
         self.owned.remove(worker.row.about.tenant.as_ref());
         if let Some(owner) = worker.owner()
@@ -180,6 +192,12 @@ impl Workers {
         let of_tenant = self.by_tenant.get(tenant).into_iter();
         let ids = of_tenant.flat_map(move |ids| ids.range::<str, _>(behind));
         ids.filter_map(|id| self.all.get(id))
+    }
+
+    /// Up to `most` tenants' workers with this name.
+    pub fn of_tenants_named(&self, name: &str, most: usize) -> Vec<WorkerId> {
+        let namesakes = self.by_local_name.get(name).into_iter().flatten();
+        namesakes.take(most).cloned().collect()
     }
 
     pub fn ids(&self) -> impl Iterator<Item = &WorkerId> {

@@ -24,7 +24,17 @@ fn a_tenant_that_makes_too_many_queues_keeps_nobody_else_out() {
         server.enqueue(of("beta", &format!("beta-{restarted}")));
     }
     let pause: Caller<'_> = caller(&server, "acme");
-    pause.post("/ojs/v1/queues/acme-5/pause", json!({})).expect(429);
+    // A pause makes no queue of a tenant's: what it never had a job in is not there for it.
+    server.enqueue(of("beta", "of-beta"));
+    for queue in ["acme-5", "of-beta"] {
+        for action in ["pause", "resume"] {
+            let path = format!("/ojs/v1/queues/{queue}/{action}");
+            pause.post(&path, json!({})).expect_error(404, "not_found");
+            pause.post(&path.replace("v1", "v1/admin"), json!({})).expect_error(404, "not_found");
+        }
+    }
+    pause.post("/ojs/v1/queues/acme-4/pause", json!({})).expect(200);
+    pause.post("/ojs/v1/queues/acme-4/resume", json!({})).expect(200);
     server.delete("/ojs/v1/admin/queues/acme-0?purge=true&confirm=true").expect(200);
     server.enqueue(of("acme", "acme-5"));
 }

@@ -1,75 +1,80 @@
-//! A worker is an operator's or one tenant's, and no other tenant changes it.
+//! Each tenant has worker names of its own, and so have operators.
 
 use serde_json::{Value, json};
 
-use crate::api::{Caller, caller, fetch, fresh, list, of, shared, start};
-use crate::shorthand::{fresh_queue, job_on, text};
+use crate::api::{caller, list, start};
+use crate::shorthand::{job_on, text};
 
 const REGISTER: &str = "/ojs/v1/workers/register";
 const BEAT: &str = "/ojs/v1/workers/heartbeat";
 const FETCH: &str = "/ojs/v1/workers/fetch";
 const DEREGISTER: &str = "/ojs/v1/workers/deregister";
 
-/// Everything that would change a worker, tried by somebody whose it is not.
-fn refused(who: Caller<'_>, worker: &str, queue: &str) {
-    let named = |more: Value| crate::shorthand::merged(json!({"worker_id": worker}), more);
-    let taken = named(json!({"queues": ["elsewhere"], "concurrency": 1}));
-    let error = who.post(REGISTER, taken).expect_error(403, "forbidden");
-    assert!(text(&error["hint"]).contains("another worker_id"), "{error}");
-    let stop = named(json!({"state": "terminate", "concurrency": 1}));
-    who.post(BEAT, stop).expect_error(403, "forbidden");
-    who.post(FETCH, named(json!({"queues": [queue]}))).expect_error(403, "forbidden");
-    who.post(DEREGISTER, named(json!({}))).expect_error(404, "not_found");
-    who.delete(&format!("/ojs/v1/workers/{worker}")).expect_error(404, "not_found");
-    let path = format!("/ojs/v1/admin/workers/{worker}");
-    who.get(&path).expect_error(404, "not_found");
-}
-
+/// A tenant that uses a name has a worker of its own, whoever else has one of that name.
 #[test]
-fn a_tenant_does_not_touch_an_operators_worker() {
-    let server = shared();
-    let (worker, queue, att) = (fresh("shared"), fresh_queue(), fresh("att"));
-    let about = json!({"worker_id": worker, "queues": [queue], "concurrency": 5});
-    server.post(REGISTER, about).expect(200);
-    refused(caller(&server, &att), &worker, &queue);
-    let path = format!("/ojs/v1/admin/workers/{worker}");
-    let shown = server.get(&path).expect(200);
-    assert_eq!((&shown["state"], &shown["concurrency"]), (&json!("running"), &json!(5)));
-    assert_eq!((&shown["queues"], &shown["tenant_id"]), (&json!([queue]), &Value::Null));
-    server.enqueue(of(&fresh("acme"), &queue));
-    assert_eq!(fetch(&server, json!({"worker_id": worker})).len(), 1);
-}
-
-#[test]
-fn a_tenant_does_not_touch_another_tenants_worker() {
+fn tenants_and_operators_have_worker_names_of_their_own() {
     let mut server = start(&[]);
-    let beat = json!({"worker_id": "w"});
-    let acme = caller(&server, "acme");
-    acme.enqueue(job_on("q"));
-    // Each of these is how a worker may be met first.
-    acme.post(REGISTER, json!({"worker_id": "registered"})).expect(200);
-    acme.post(BEAT, json!({"worker_id": "beating"})).expect(200);
-    acme.post(FETCH, json!({"worker_id": "w", "queues": ["q"]})).expect(200);
-    for worker in ["registered", "beating", "w"] {
-        refused(caller(&server, "att"), worker, "q");
+    let named = |concurrency: u64| json!({"worker_id": "w", "concurrency": concurrency});
+    server.post(REGISTER, named(1)).expect(200);
+    for (tenant, concurrency) in [("acme", 2), ("beta", 3)] {
+        let who = caller(&server, tenant);
+        who.enqueue(job_on("q"));
+        let answer = who.post(REGISTER, named(concurrency)).expect(200);
+        assert_eq!(answer["worker_id"], "w");
+        who.post(BEAT, json!({"worker_id": "w"})).expect(200);
+        let fetch = json!({"worker_id": "w", "queues": ["q"]});
+        assert_eq!(list(&who.post(FETCH, fetch).expect(200)["jobs"]).len(), 1);
     }
-    server.restart();
-    for worker in ["registered", "beating", "w"] {
-        refused(caller(&server, "att"), worker, "q");
+    let path = "/ojs/v1/admin/workers/w";
+    for restarted in [false, true] {
+        for (tenant, concurrency) in [("acme", 2), ("beta", 3)] {
+            let shown = caller(&server, tenant).get(path).expect(200);
+            assert_eq!((&shown["id"], &shown["tenant_id"]), (&json!("w"), &json!(tenant)));
+            assert_eq!(shown["concurrency"], concurrency, "restarted: {restarted}");
+            assert_eq!(list(&shown["active_job_ids"]).len(), 1, "{shown}");
+        }
+        let shown = server.get(path).expect(200);
+        assert_eq!((&shown["tenant_id"], &shown["concurrency"]), (&Value::Null, &json!(1)));
+        assert!(list(&shown["active_job_ids"]).is_empty(), "{shown}");
+        server.restart();
     }
-    // A shared worker of the same name replaces it.
+    // A tenant directs its own worker, and no other of that name.
     let acme = caller(&server, "acme");
-    acme.post(BEAT, beat.clone()).expect(200);
-    acme.post(REGISTER, json!({"worker_id": "w", "concurrency": 3})).expect(200);
-    server.post(BEAT, json!({"worker_id": "w", "concurrency": 4})).expect(200);
-    let shown = server.get("/ojs/v1/admin/workers/w").expect(200);
-    assert_eq!((&shown["tenant_id"], &shown["concurrency"]), (&Value::Null, &json!(4)));
-    refused(caller(&server, "acme"), "w", "q");
-    server.post(DEREGISTER, beat).expect(200);
-    server.post(DEREGISTER, json!({"worker_id": "beating"})).expect(200);
-    // A name that nobody has any more is free.
-    caller(&server, "att").post(REGISTER, json!({"worker_id": "w"})).expect(200);
-    refused(caller(&server, "acme"), "w", "q");
+    acme.post(&format!("{path}/quiet"), json!({})).expect(200);
+    let states = |tenant: Option<&str>| match tenant {
+        Some(tenant) => text(&caller(&server, tenant).get(path).expect(200)["directive"]),
+        None => text(&server.get(path).expect(200)["directive"]),
+    };
+    let all = [Some("acme"), Some("beta"), None].map(states);
+    assert_eq!(all, ["quiet", "running", "running"]);
+    // An operator may settle a job with the name that the tenant uses; another worker may not.
+    let held = text(&acme.get(path).expect(200)["active_job_ids"][0]);
+    let ack = |worker: &str| json!({"job_id": held, "worker_id": worker});
+    acme.post("/ojs/v1/workers/ack", ack("other")).expect_error(409, "conflict");
+    server.post("/ojs/v1/workers/ack", ack("other")).expect_error(409, "conflict");
+    server.post("/ojs/v1/workers/ack", ack("w")).expect(200);
+    // Without a worker of their own by that name, operators reach the only tenant's there is.
+    server.post(DEREGISTER, json!({"worker_id": "w"})).expect(200);
+    let error = server.get(path).expect_error(409, "conflict");
+    assert_eq!(error["details"]["tenants"], json!(["acme", "beta"]), "{error}");
+    caller(&server, "beta").post(DEREGISTER, json!({"worker_id": "w"})).expect(200);
+    assert_eq!(server.get(path).expect(200)["tenant_id"], "acme");
+    let resumed = server.post(&format!("{path}/resume"), json!({})).expect(200);
+    assert_eq!((&resumed["tenant_id"], &resumed["directive"]), (&json!("acme"), &json!("running")));
+    caller(&server, "beta").get(path).expect_error(404, "not_found");
+    let quiet = format!("{path}/quiet");
+    caller(&server, "beta").post(&quiet, json!({})).expect_error(404, "not_found");
+    // The operators' own are not to be seen or changed by tenants.
+    server.post(REGISTER, json!({"worker_id": "shared", "queues": ["q"]})).expect(200);
+    let shared = "/ojs/v1/admin/workers/shared";
+    for answer in [
+        caller(&server, "acme").get(shared),
+        caller(&server, "acme").post(&format!("{shared}/terminate"), json!({})),
+        caller(&server, "acme").post(DEREGISTER, json!({"worker_id": "shared"})),
+        caller(&server, "acme").delete("/ojs/v1/workers/shared"),
+    ] {
+        answer.expect_error(404, "not_found");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::shorthand::{ids, job_on, job_with};
 use crate::states::{STATES, job_in};
-use crate::support::{Reply, Server};
+use crate::support::{JSON, Reply, Server};
 
 fn bulk(server: &Server, action: &str, body: Value) -> Reply {
     server.post(&format!("/ojs/v1/admin/jobs/bulk/{action}"), body)
@@ -60,6 +60,18 @@ fn retry_takes_discarded_jobs_and_cancelled_ones_when_asked() {
     assert_eq!(states(&server, &jobs), expected);
     let body = json!({"confirm": true, "filter": {"state": "completed"}});
     bulk(&server, "retry", body).expect_error(422, "invalid_request");
+}
+
+#[test]
+fn a_job_that_is_not_there_is_named() {
+    let server = Server::start();
+    let foreign = server.enqueue(job_with("q", json!({"meta": {"tenant_id": "beta"}})));
+    let body = json!({"job_ids": [foreign], "confirm": true}).to_string();
+    let headers = [JSON, ("X-OJS-Tenant", "acme")];
+    let path = "/ojs/v1/admin/jobs/bulk/cancel";
+    let answer = server.send("POST", path, &headers, Some(body.as_bytes())).expect(200);
+    let error = json!({"job_id": foreign, "error": format!("There is no job '{foreign}'.")});
+    assert_eq!(answer["errors"], json!([error]));
 }
 
 #[test]

@@ -146,3 +146,57 @@ fn members_that_clients_send_are_served() {
     let shown = server.get("/ojs/v1/admin/workers/w").expect(200);
     assert_eq!(shown["started_at"], "2026-01-01T00:00:00.000Z", "{shown}");
 }
+
+#[test]
+fn requests_that_have_nothing_to_say_take_no_members() {
+    let server = Server::start();
+    let id = server.enqueue(job_on("q"));
+    server
+        .post("/ojs/v1/cron", json!({"name": "c", "cron": "0 0 1 1 *", "type": "a.b"}))
+        .expect(201);
+    server.post("/ojs/v1/workers/register", json!({"worker_id": "w"})).expect(200);
+    let send = |route: &str, body: &str| {
+        let (method, path) = route.split_once(' ').unwrap();
+        server.send(method, &format!("/ojs/v1/{path}"), &[JSON], Some(body.as_bytes()))
+    };
+    let job = |action: &str| format!("POST jobs/{id}/{action}");
+    let routes = [
+        "POST queues/q/pause",
+        "POST queues/q/resume",
+        "POST admin/queues/q/pause",
+        "POST admin/queues/q/resume",
+        "POST cron/c/pause",
+        "POST cron/c/resume",
+        "POST cron/c/trigger",
+        "POST crons/c/trigger",
+        "DELETE cron/c",
+        "POST admin/workers/w/quiet",
+        "POST admin/workers/w/terminate",
+        "POST admin/workers/w/resume",
+        "DELETE admin/workers/w",
+        "DELETE workers/w",
+        "DELETE rate-limits/k",
+        "DELETE admin/queues/q/rate-limit",
+        "DELETE admin/job-types/test.job/rate-limit",
+        "DELETE admin/pools/p",
+        &job("cancel"),
+        &job("activate"),
+        &format!("DELETE jobs/{id}"),
+        &format!("POST admin/jobs/{id}/cancel"),
+        &format!("POST admin/jobs/{id}/retry"),
+        &format!("DELETE dead-letter/{id}"),
+        &format!("DELETE admin/dead-letter/{id}"),
+    ];
+    for route in routes {
+        let error = send(route, r#"{"reason": "x"}"#).expect_error(400, "invalid_request");
+        assert_eq!(error["details"]["field"], "reason", "{route}: {error}");
+        for body in ["[]", "null", "{", "x"] {
+            assert_eq!(send(route, body).status, 400, "{route} with {body}");
+        }
+    }
+    assert_eq!(server.job(&id)["state"], "available", "nothing was carried out");
+    for route in ["POST queues/q/pause", "POST cron/c/pause", &job("cancel"), "DELETE workers/w"] {
+        send(route, "{}").expect(200);
+    }
+    server.send("POST", "/ojs/v1/queues/q/resume", &[], None).expect(200);
+}

@@ -62,7 +62,9 @@ fn the_list_is_walked_with_a_cursor() {
 fn a_dead_job_is_shown_with_its_error() {
     let server = Server::start();
     let id = dead_on(&server, "q");
-    let job = server.get(&format!("/ojs/v1/dead-letter/{id}")).expect(200)["job"].clone();
+    let shown = server.get(&format!("/ojs/v1/dead-letter/{id}")).expect(200);
+    assert_eq!((&shown["id"], &shown["state"]), (&json!(id), &json!("discarded")));
+    let job = &shown["job"];
     assert_eq!((&job["id"], &job["state"]), (&json!(id), &json!("discarded")));
     assert_eq!(job["error"]["type"], "test.boom");
 }

@@ -1,7 +1,7 @@
 //! The end of an execution: acknowledged, failed, timed out or lost.
 
 use rota_model::mutation::{Backoff, Mutation, Undo};
-use rota_model::{ClassId, Ending, Exhaustion, JobId, Millis, Seq, State};
+use rota_model::{ClassId, Ending, Exhaustion, JobId, Millis, Seq, State, WorkerId};
 
 use crate::active::Active;
 use crate::command::later;
@@ -248,7 +248,14 @@ impl Engine {
         let Some(active) = self.active.get(job.seq) else {
             return Err(Refusal::NotActive { state: job.state() });
         };
-        let other_worker = matches!((&holder.worker, &active.worker), (Some(a), Some(b)) if a != b);
+        // An operator may name a tenant's worker as the tenant does.
+        let is_same = |named: &WorkerId, by: &WorkerId| {
+            named == by || named.namespace().is_none() && named.local() == by.local()
+        };
+        let other_worker = match (&holder.worker, &active.worker) {
+            (Some(named), Some(by)) => !is_same(named, by),
+            _ => false,
+        };
         if other_worker || holder.attempt.is_some_and(|attempt| attempt != active.attempt) {
             return Err(Refusal::NotHolder {
                 worker: active.worker.clone(),

@@ -182,6 +182,12 @@ impl Engine {
         })
     }
 
+    /// Tenants' workers that their tenants call by this name, at most ten.
+    #[must_use]
+    pub fn tenants_workers_named(&self, name: &WorkerId) -> Vec<WorkerId> {
+        self.workers.of_tenants_named(name, 10)
+    }
+
     /// Up to `most` workers after this id, of one tenant or of all, without the first `skip`.
     #[must_use]
     pub fn workers_after(

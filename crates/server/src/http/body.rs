@@ -151,6 +151,23 @@ impl FromRequest<Arc<App>> for OptionalJson {
     }
 }
 
+/// The body of a request that has nothing to say: none, or an empty object.
+pub(super) struct NoBody;
+
+impl FromRequest<Arc<App>> for NoBody {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ApiError> {
+        let body = OptionalJson::from_request(request, app).await?;
+        let members = body.get().map_or_else(|| Ok(Map::new()), Json::object)?;
+        let Some(name) = members.keys().next() else { return Ok(Self) };
+        let text = format!("This request has no members, and '{}' is given.", excerpt(name));
+        Err(ApiError::invalid_request(text)
+            .detail("field", name.as_str())
+            .hint("Send no body, or {}."))
+    }
+}
+
 /// Reads a whole body.
 pub(super) async fn read<B>(body: B, settings: &Settings) -> Result<Bytes, ApiError>
 where

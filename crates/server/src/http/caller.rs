@@ -89,6 +89,15 @@ fn needs_tenant(path: &str) -> bool {
         || matches!(rest, "health" | "metrics" | "jobs" | "jobs/batch"))
 }
 
+/// The engine's id of a worker, from the id that the caller uses. Each tenant has names of its own, and
+/// so have operators.
+pub(super) fn worker_of_caller(id: WorkerId) -> WorkerId {
+    match caller() {
+        Some(tenant) => id.in_namespace(&tenant),
+        None => id,
+    }
+}
+
 impl App {
     /// Asks the engine on behalf of the caller.
     pub(super) async fn ask(&self, ask: impl Into<Ask>) -> Answer {
@@ -115,14 +124,6 @@ impl App {
             _ if !self.is_namespaced() => Ok(name.clone()),
             Some(tenant) => Ok(name.in_namespace(&tenant)),
             None => Err(queue_needs_tenant()),
-        }
-    }
-
-    /// The engine's id of a worker, from the id that the caller uses.
-    pub(super) fn worker(&self, id: WorkerId) -> WorkerId {
-        match caller() {
-            Some(tenant) if self.is_namespaced() => id.in_namespace(&tenant),
-            _ => id,
         }
     }
 

@@ -8,6 +8,7 @@ use rota_model::{Ending, JobId};
 use rota_store::Record;
 use serde_json::json;
 
+use super::body::NoBody;
 use super::body::OptionalJson;
 use super::error::{ApiError, ApiResult};
 use super::filter::Filter;
@@ -24,8 +25,8 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
 
 pub(super) async fn show(State(app): Shared, name: PathName) -> ApiResult {
     let record = find(&app, &name).await?;
-    let mut out = b"{\"job\":".to_vec();
-    job_json::write_record(&mut out, &record);
+    let mut out = Vec::with_capacity(2 * record.body.json.len() + 1024);
+    job_json::write_flat_and_wrapped(&mut out, |out| job_json::write_record(out, &record));
     out.push(b'}');
     Ok(reply::raw(StatusCode::OK, out))
 }
@@ -46,7 +47,7 @@ pub(super) async fn retry(State(app): Shared, name: PathName, body: OptionalJson
     jobs::changed_job(&app, &changed, "re_enqueued_at").await
 }
 
-pub(super) async fn delete(State(app): Shared, name: PathName) -> ApiResult {
+pub(super) async fn delete(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
     let changed =
         change(&app, &name, |id| Command::DeleteOnly(vec![id], Selected::DeadLetter)).await?;
     let id = changed.id.to_string();

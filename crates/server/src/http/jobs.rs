@@ -10,6 +10,7 @@ use rota_model::{JobId, Rejection, json};
 use serde_json::value::RawValue;
 
 use super::admission::{self, block_timeout_ms};
+use super::body::NoBody;
 use super::body::{self, Json};
 use super::caller::caller;
 use super::error::{ApiError, ApiResult, excerpt};
@@ -58,7 +59,12 @@ pub(super) async fn info(State(app): Shared, name: PathName) -> ApiResult {
     Ok(reply::raw(StatusCode::OK, out))
 }
 
-pub(super) async fn cancel(State(app): Shared, name: PathName, params: Params) -> ApiResult {
+pub(super) async fn cancel(
+    State(app): Shared,
+    name: PathName,
+    params: Params,
+    _: NoBody,
+) -> ApiResult {
     let mode = match params.get("mode") {
         None => app.settings.jobs.cancel_mode,
         Some("immediate") => CancelMode::Immediate,
@@ -77,7 +83,7 @@ pub(super) async fn cancel(State(app): Shared, name: PathName, params: Params) -
     changed_job(&app, &changed, "cancelled_at").await
 }
 
-pub(super) async fn activate(State(app): Shared, name: PathName) -> ApiResult {
+pub(super) async fn activate(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
     let changed = change_one(&app, &name, |id| Command::Activate(vec![id])).await?;
     changed_job(&app, &changed, "activated_at").await
 }

@@ -7,6 +7,7 @@ use rota_model::{JobId, Millis, State as JobState, TenantId};
 use rota_store::Period;
 use serde_json::{Map, Value, json};
 
+use super::body::NoBody;
 use super::caller::caller;
 use super::error::{ApiError, ApiResult};
 use super::name_pages::{NameWindow, Page};
@@ -45,7 +46,7 @@ pub(super) async fn stats(State(app): Shared, name: PathName, headers: HeaderMap
     Ok(reply::ok(&answer))
 }
 
-pub(super) async fn pause(State(app): Shared, name: PathName) -> ApiResult {
+pub(super) async fn pause(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
     let view = set_paused(&app, &name, true).await?;
     Ok(reply::ok(&json!({
         "queue": summary(&view),
@@ -56,7 +57,7 @@ pub(super) async fn pause(State(app): Shared, name: PathName) -> ApiResult {
     })))
 }
 
-pub(super) async fn resume(State(app): Shared, name: PathName) -> ApiResult {
+pub(super) async fn resume(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
     let view = set_paused(&app, &name, false).await?;
     Ok(reply::ok(&json!({
         "queue": summary(&view),
@@ -112,13 +113,17 @@ fn sharing_tenant(app: &App) -> Option<TenantId> {
     caller().filter(|_| !app.is_namespaced())
 }
 
-/// Pauses or resumes a whole queue, or the caller's shard of it.
+/// Pauses or resumes a whole queue, or the caller's shard of it. An operator may pause a queue before it
+/// has jobs; a tenant that shares its queues has no part in one where it never had any.
 pub(super) async fn set_paused(
     app: &App,
     name: &PathName,
     pause: bool,
 ) -> Result<QueueView, ApiError> {
     let queue = app.queue(&name.queue()?)?;
+    if sharing_tenant(app).is_some() {
+        find(app, name).await?;
+    }
     let command = match (sharing_tenant(app), pause) {
         (Some(tenant), true) => Command::PauseShard(tenant, queue),
         (Some(tenant), false) => Command::ResumeShard(tenant, queue),

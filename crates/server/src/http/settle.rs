@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::body::{self, Json, member};
+use super::caller::worker_of_caller;
 use super::error::{ApiError, ApiResult};
 use super::job_json::Members;
 use super::{App, Shared, failure, reply};
@@ -128,7 +129,7 @@ fn parse(app: &App, members: &json::Members<'_>, kind: Kind) -> Result<Settle<Jo
     };
     json::check_members(members.iter().map(|(name, _)| &**name), known, "", what)?;
     let job = job.ok_or_else(|| Rejection::field("job_id", "is required"))?;
-    let holder = holder(app, members)?;
+    let holder = holder(members)?;
     Ok(match kind {
         Kind::Ack => Settle::Ack(Ack { job, holder, result: result(app, members)? }),
         Kind::Nack => {
@@ -165,14 +166,14 @@ fn failure(
     Ok((failure::parse(raw, app.settings.limits.error_bytes)?, requeue))
 }
 
-fn holder(app: &App, members: &json::Members<'_>) -> Result<Holder, Rejection> {
+fn holder(members: &json::Members<'_>) -> Result<Holder, Rejection> {
     let worker = match member(members, "worker_id") {
         Some(raw) => {
             let text: String = serde_json::from_str(raw.get())
                 .map_err(|_| Rejection::field("worker_id", "must be a string"))?;
             let id = WorkerId::parse(&text);
             let id = id.map_err(|e| Rejection::field("worker_id", e.to_string()))?;
-            Some(app.worker(id))
+            Some(worker_of_caller(id))
         }
         None => None,
     };

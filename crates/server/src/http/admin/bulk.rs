@@ -246,8 +246,12 @@ async fn change(
             Err(refusal) => {
                 outcome.failed += 1;
                 if outcome.errors.len() < MAX_ERRORS {
-                    let text = ApiError::from(refusal).body()["error"]["message"].clone();
-                    outcome.errors.push(json!({"job_id": id.to_string(), "error": text}));
+                    let id = id.to_string();
+                    let error = match refusal {
+                        Refusal::UnknownJob => ApiError::not_found("job", &id),
+                        refusal => refusal.into(),
+                    };
+                    outcome.errors.push(json!({"job_id": id, "error": error.message()}));
                 }
             }
         }

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 
+use crate::http::body::NoBody;
 use crate::http::dead_letter;
 use crate::http::error::ApiResult;
 use crate::http::filter::Filter;
@@ -18,7 +19,7 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
 }
 
 /// Unlike the route outside the admin API, this one has no body in its answer.
-pub(in crate::http) async fn delete(state: Shared, name: PathName) -> ApiResult {
-    dead_letter::delete(state, name).await?;
+pub(in crate::http) async fn delete(state: Shared, name: PathName, no_body: NoBody) -> ApiResult {
+    dead_letter::delete(state, name, no_body).await?;
     Ok(reply::no_content())
 }

@@ -9,6 +9,7 @@ use rota_store::{Record, Selection};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::http::body::NoBody;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::Filter;
 use crate::http::job_pages::{self, Window};
@@ -30,7 +31,7 @@ pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResu
     Ok(reply::raw(StatusCode::OK, with_times(&job, &record)))
 }
 
-pub(in crate::http) async fn retry(State(app): Shared, name: PathName) -> ApiResult {
+pub(in crate::http) async fn retry(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
     let changed = jobs::change_one(&app, &name, |id| Command::Retry(vec![id])).await?;
     jobs::changed_job(&app, &changed, "re_enqueued_at").await
 }

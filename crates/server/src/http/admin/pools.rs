@@ -7,6 +7,7 @@ use rota_model::pool::ratio_too_large;
 use rota_model::{PoolConfig, PoolName, Rejection, Starvation, Weight, duration, json};
 use serde_json::{Map, Value, json};
 
+use crate::http::body::NoBody;
 use crate::http::body::{Json, member};
 use crate::http::caller::only_operators;
 use crate::http::error::{ApiError, ApiResult};
@@ -62,7 +63,7 @@ pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json)
 
 /// Deletes a definition that was made through the API. If the server's configuration defines the pool,
 /// that definition applies again.
-pub(in crate::http) async fn remove(State(app): Shared, name: PathName) -> ApiResult {
+pub(in crate::http) async fn remove(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
     only_operators("Changing a pool")?;
     let view = find(&app, &name).await?;
     if view.origin == ConfigOrigin::File {

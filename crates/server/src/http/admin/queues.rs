@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::bulk::{self, Action};
 use super::queue_config;
+use crate::http::body::NoBody;
 use crate::http::body::{Json, OptionalJson};
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::{Filter, parse_state};
@@ -34,7 +35,7 @@ pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResu
     Ok(reply::ok(&value))
 }
 
-pub(in crate::http) async fn pause(State(app): Shared, name: PathName) -> ApiResult {
+pub(in crate::http) async fn pause(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
     let view = set_paused(&app, &name, true).await?;
     let paused_at = view.paused.map(|time| time.to_string());
     Ok(reply::ok(&json!({
@@ -43,7 +44,7 @@ pub(in crate::http) async fn pause(State(app): Shared, name: PathName) -> ApiRes
     })))
 }
 
-pub(in crate::http) async fn resume(State(app): Shared, name: PathName) -> ApiResult {
+pub(in crate::http) async fn resume(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
     let view = set_paused(&app, &name, false).await?;
     let resumed_at = app.handle.clock().now().wall.to_string();
     Ok(reply::ok(&json!({

@@ -5,7 +5,8 @@ use rota_engine::{Command, Engine, Refusal, Reply, WorkerView};
 use rota_model::{Directive, JobId, Seq, WorkerId};
 use serde_json::{Value, json};
 
-use crate::http::caller::caller;
+use crate::http::body::NoBody;
+use crate::http::caller::{caller, worker_of_caller};
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::name_pages::NameWindow;
 use crate::http::params::{Params, PathName};
@@ -19,7 +20,7 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
     if tenant.is_some()
         && let Ok(id) = WorkerId::parse(&window.after)
     {
-        window.after = app.worker(id).to_string();
+        window.after = worker_of_caller(id).to_string();
     }
     let is_tenant = tenant.is_some();
     let look = move |engine: &Engine, after: &str, skip, most| {
@@ -54,28 +55,32 @@ pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResu
     Ok(reply::ok(&value))
 }
 
-pub(in crate::http) async fn quiet(State(app): Shared, name: PathName) -> ApiResult {
+pub(in crate::http) async fn quiet(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
     send_directive(&app, &name, Directive::Quiet).await
 }
 
-pub(in crate::http) async fn terminate(State(app): Shared, name: PathName) -> ApiResult {
+pub(in crate::http) async fn terminate(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
     send_directive(&app, &name, Directive::Terminate).await
 }
 
-pub(in crate::http) async fn resume(State(app): Shared, name: PathName) -> ApiResult {
+pub(in crate::http) async fn resume(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
     send_directive(&app, &name, Directive::Running).await
 }
 
-pub(in crate::http) async fn drop_stale(State(app): Shared, name: PathName) -> ApiResult {
-    app.only_operators_if_shared("Changing a worker that serves all tenants")?;
-    let requeued = find(&app, &name).await?.0.active;
-    command(&app, &name, Command::DropStaleWorker(app.worker(name.worker()?))).await?;
+pub(in crate::http) async fn drop_stale(
+    State(app): Shared,
+    name: PathName,
+    _: NoBody,
+) -> ApiResult {
+    let view = find(&app, &name).await?.0;
+    let (id, requeued) = (view.about.worker, view.active);
+    command(&app, &name, Command::DropStaleWorker(id)).await?;
     Ok(reply::ok(&json!({"deleted": true, "id": name.as_str(), "jobs_requeued": requeued})))
 }
 
 async fn send_directive(app: &App, name: &PathName, directive: Directive) -> ApiResult {
-    app.only_operators_if_shared("Changing a worker that serves all tenants")?;
-    command(app, name, Command::Direct(app.worker(name.worker()?), directive)).await?;
+    let id = find(app, name).await?.0.about.worker;
+    command(app, name, Command::Direct(id, directive)).await?;
     Ok(reply::ok(&item(&find(app, name).await?.0)))
 }
 
@@ -90,14 +95,37 @@ async fn command(app: &App, name: &PathName, command: Command<JobId>) -> Result<
 /// A worker that the caller may see, and its active jobs. A tenant gets its own jobs only, even if the
 /// worker has jobs of other tenants.
 async fn find(app: &App, name: &PathName) -> Result<(WorkerView, Vec<Seq>), ApiError> {
-    let (id, tenant) = (app.worker(name.worker()?), caller());
+    let (id, tenant) = (worker_of_caller(name.worker()?), caller());
     let look = app.handle.look(move |engine| {
         let tenant = tenant.as_ref();
-        let view = engine.worker(&id, tenant)?;
+        let id = match tenant {
+            Some(_) => id,
+            None => any_of_name(engine, id)?,
+        };
+        let Some(view) = engine.worker(&id, tenant) else { return Ok(None) };
         let is_visible = tenant.is_none_or(|tenant| owner(&view) == Some(tenant));
-        is_visible.then(|| (view, engine.held_by(&id, tenant).collect()))
+        Ok(is_visible.then(|| (view, engine.held_by(&id, tenant).collect())))
     });
-    look.await?.ok_or_else(|| ApiError::not_found("worker", name.as_str()))
+    let found: Result<Option<_>, ApiError> = look.await?;
+    found?.ok_or_else(|| ApiError::not_found("worker", name.as_str()))
+}
+
+/// The worker that an operator means: one of the operators' own, or else the only tenant's of this name.
+fn any_of_name(engine: &Engine, id: WorkerId) -> Result<WorkerId, ApiError> {
+    if engine.worker(&id, None).is_some() {
+        return Ok(id);
+    }
+    match engine.tenants_workers_named(&id).as_slice() {
+        [] => Ok(id),
+        [only] => Ok(only.clone()),
+        several => {
+            let tenants: Vec<_> = several.iter().filter_map(WorkerId::namespace).collect();
+            let text = format!("Several tenants have a worker '{id}': {}.", tenants.join(", "));
+            Err(ApiError::conflict(text)
+                .hint("Send the header X-OJS-Tenant with the tenant whose worker you mean.")
+                .detail("tenants", json!(tenants)))
+        }
+    }
 }
 
 /// The tenant that the worker belongs to: the caller of its first request.

@@ -26,6 +26,7 @@ use super::error::{ApiError, ApiResult};
 use super::name_pages::NameWindow;
 use super::params::{Params, PathName};
 use super::{App, Shared, reply, spec_version};
+use crate::http::body::NoBody;
 use crate::runtime::Answer;
 
 /// Members of a registration that describe the schedule; all others describe the job.
@@ -122,7 +123,7 @@ async fn show(State(app): Shared, name: PathName, params: Params) -> ApiResult {
     Ok(reply::ok(&Wrapped::new(&cron)))
 }
 
-async fn remove(State(app): Shared, name: PathName, params: Params) -> ApiResult {
+async fn remove(State(app): Shared, name: PathName, params: Params, _: NoBody) -> ApiResult {
     let full_name = find(&app, &name, &params).await?.name;
     let cron = change(&app, &name, Command::RemoveCron(full_name)).await?;
     Ok(reply::ok(&Wrapped { deleted: Some(true), ..Wrapped::new(&cron) }))

@@ -10,6 +10,7 @@ use rota_store::{JobRow, Record};
 use serde_json::{Value, json};
 
 use super::{Shown, find};
+use crate::http::body::NoBody;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::{Params, PathName};
 use crate::http::{App, Shared, job_json, reply};
@@ -19,7 +20,12 @@ use crate::runtime::Answer;
 const MAX_SHOWN: u64 = 100;
 
 /// Starts a run at once, enabled or not.
-pub(super) async fn trigger(State(app): Shared, name: PathName, params: Params) -> ApiResult {
+pub(super) async fn trigger(
+    State(app): Shared,
+    name: PathName,
+    params: Params,
+    _: NoBody,
+) -> ApiResult {
     let full_name = find(&app, &name, &params).await?.name;
     match app.handle.command(Command::TriggerCron(full_name)).await? {
         Reply::Triggered { cron, job } => {

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::{Wrapped, change, find, parse, to_json};
+use crate::http::body::NoBody;
 use crate::http::body::{Json, member};
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::{Params, PathName};
@@ -27,11 +28,11 @@ const CHANGEABLE: [&str; 8] = [
     "job_template",
 ];
 
-pub(super) async fn pause(app: Shared, name: PathName, params: Params) -> ApiResult {
+pub(super) async fn pause(app: Shared, name: PathName, params: Params, _: NoBody) -> ApiResult {
     enable(app, &name, &params, false).await
 }
 
-pub(super) async fn resume(app: Shared, name: PathName, params: Params) -> ApiResult {
+pub(super) async fn resume(app: Shared, name: PathName, params: Params, _: NoBody) -> ApiResult {
     enable(app, &name, &params, true).await
 }
 

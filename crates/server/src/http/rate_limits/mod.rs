@@ -15,6 +15,7 @@ use super::caller::{caller, only_operators};
 use super::error::{ApiError, ApiResult};
 use super::params::{Params, PathName};
 use super::{App, Shared, reply};
+use crate::http::body::NoBody;
 use crate::runtime::Answer;
 
 pub(super) use edit::{LimitEdit, join_limit_and_period};
@@ -52,7 +53,12 @@ pub(super) async fn put(
     put_limit(&app, target, edit).await
 }
 
-pub(super) async fn clear(State(app): Shared, name: PathName, params: Params) -> ApiResult {
+pub(super) async fn clear(
+    State(app): Shared,
+    name: PathName,
+    params: Params,
+    _: NoBody,
+) -> ApiResult {
     let target = find_target(&app, parse_key(&name)?, tenant(&params, &name)?).await?;
     clear_limit(&app, target).await
 }
@@ -69,7 +75,7 @@ pub(super) async fn put_queue(State(app): Shared, name: PathName, body: Json) ->
     put_limit(&app, target, edit).await
 }
 
-pub(super) async fn clear_queue(State(app): Shared, name: PathName) -> ApiResult {
+pub(super) async fn clear_queue(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
     let target = queue_target(&app, &name)?;
     app.only_operators_if_shared(CHANGE_QUEUE_LIMIT)?;
     clear_limit(&app, target).await
@@ -86,7 +92,7 @@ pub(super) async fn put_type(State(app): Shared, name: PathName, body: Json) -> 
     put_limit(&app, target, edit).await
 }
 
-pub(super) async fn clear_type(State(app): Shared, name: PathName) -> ApiResult {
+pub(super) async fn clear_type(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
     only_operators(CHANGE_TYPE_LIMIT)?;
     clear_limit(&app, type_target(&name)?).await
 }

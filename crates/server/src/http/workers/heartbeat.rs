@@ -40,7 +40,7 @@ pub(in crate::http) async fn heartbeat(State(app): Shared, body: Json) -> ApiRes
     let known = [MEMBERS, WorkerInfoBody::MEMBERS].concat();
     body.members_of(&known, "a heartbeat")?;
     let body: BeatBody = body.parse()?;
-    let worker = worker_id(&app, &body.worker_id)?;
+    let worker = worker_id(&body.worker_id)?;
     let state = match body.state.as_deref() {
         Some(text) => Some(Directive::parse(text).ok_or_else(|| {
             ApiError::validation("state", "'state' must be running, quiet or terminate.")

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::App;
-use super::caller::caller;
+use super::caller::{caller, worker_of_caller};
 use super::error::ApiError;
 
 const MAX_QUEUES: usize = 100;
@@ -151,9 +151,9 @@ fn visibility(app: &App, ms: Option<u64>, seconds: Option<u64>) -> Result<Option
     }
 }
 
-fn worker_id(app: &App, text: &str) -> Result<WorkerId, ApiError> {
+fn worker_id(text: &str) -> Result<WorkerId, ApiError> {
     let id = WorkerId::parse(text).map_err(|e| Rejection::field("worker_id", e.to_string()))?;
-    Ok(app.worker(id))
+    Ok(worker_of_caller(id))
 }
 
 /// The time in UTC.

@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{WorkerInfoBody, worker_id};
+use crate::http::body::NoBody;
 use crate::http::body::{self, Json, member};
-use crate::http::caller::caller;
+use crate::http::caller::{caller, worker_of_caller};
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::PathName;
 use crate::http::{App, Shared, reply};
@@ -26,7 +27,7 @@ pub(in crate::http) async fn register(State(app): Shared, body: Json) -> ApiResu
     let body = parse(&body)?;
     let id =
         body.worker_id.or(body.id).ok_or_else(|| Rejection::field("worker_id", "is required"))?;
-    let about = body.about.registration(worker_id(&app, &id)?)?;
+    let about = body.about.registration(worker_id(&id)?)?;
     match app.handle.command(Command::Register(about.into())).await? {
         Reply::Done => {
             let seconds = |d: std::time::Duration| d.as_secs_f64();
@@ -67,11 +68,15 @@ pub(in crate::http) async fn deregister(State(app): Shared, body: Json) -> ApiRe
         worker_id: String,
     }
     let body: Body = body.parse()?;
-    remove(&app, worker_id(&app, &body.worker_id)?).await
+    remove(&app, worker_id(&body.worker_id)?).await
 }
 
-pub(in crate::http) async fn deregister_by_path(State(app): Shared, name: PathName) -> ApiResult {
-    remove(&app, app.worker(name.worker()?)).await
+pub(in crate::http) async fn deregister_by_path(
+    State(app): Shared,
+    name: PathName,
+    _: NoBody,
+) -> ApiResult {
+    remove(&app, worker_of_caller(name.worker()?)).await
 }
 
 async fn remove(app: &App, id: WorkerId) -> ApiResult {
