@@ -16,6 +16,7 @@ mod web_socket_reader;
 mod ack_and_nack;
 mod admin_aliases;
 mod admin_bulk;
+mod admin_clients;
 mod admin_jobs;
 mod admin_queues;
 mod admin_stats;

@@ -83,7 +83,8 @@ pub(super) fn queue_needs_tenant() -> ApiError {
 /// Whether a request needs a tenant under namespace isolation. An enqueue may name the tenant in each
 /// job, and admin requests are about all tenants.
 fn needs_tenant(path: &str) -> bool {
-    let Some(rest) = path.strip_prefix("/ojs/v1/") else { return false };
+    let path = path.strip_prefix("/ojs").unwrap_or(path);
+    let Some(rest) = path.strip_prefix("/v1/") else { return false };
     let first = rest.split('/').next().unwrap_or(rest);
     !(matches!(first, "admin" | "rate-limits")
         || matches!(rest, "health" | "metrics" | "jobs" | "jobs/batch"))

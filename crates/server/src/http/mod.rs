@@ -229,7 +229,7 @@ fn served() -> Router<Arc<App>> {
         .route("/workers/{id}/quiet", post(admin::workers::quiet))
         .route("/workers/{id}/terminate", post(admin::workers::terminate))
         .route("/workers/{id}/resume", post(admin::workers::resume))
-        .route("/stats", get(admin::stats::totals))
+        .route("/stats", get(admin::totals::totals))
         .route("/stats/history", get(admin::stats::history))
         .route("/dead-letter", get(admin::dead_letter::list).delete(dead_letter_bulk::purge))
         .route("/dead-letter/stats", get(dead_letter_stats::stats))
@@ -248,6 +248,11 @@ fn served() -> Router<Arc<App>> {
         .route("/health", get(system::health))
         .route("/ready", get(system::ready))
         .route("/metrics", get(metrics::scrape))
+        // ojs-cli's `doctor` leaves out the prefix.
+        .route("/v1/health", get(system::health))
+        .route("/v1/queues", get(queues::list))
+        .route("/v1/dead-letter", get(dead_letter::list))
+        .route("/v1/workers", get(admin::workers::list))
         .nest("/ojs/v1", v1)
         .nest("/ojs/v1/admin", admin)
 }

@@ -15,6 +15,8 @@ use super::params::{Params, PathName};
 use super::{App, Shared, engine_slices, over_limit, reply, spec_version};
 use crate::runtime::Answer;
 
+/// The queue name under which the statistics of all queues together are stored.
+pub(super) const ALL_QUEUES: &str = "";
 /// Queues per slice.
 const SLICE: usize = 500;
 

@@ -87,7 +87,19 @@ pub const UNSERVED: &[Unserved] = &[
     // Not in the specification: pages of the admin UI
     none("GET", "/ojs/v1/unique-jobs", "lists of unique jobs"),
     none("GET", "/ojs/v1/middleware", "lists of middleware"),
+    instead(
+        "GET",
+        "/ojs/v1/admin/stats/stream",
+        "streams of statistics",
+        "Use GET /ojs/v1/admin/stats or GET /ojs/v1/events/stream.",
+    ),
     // Not in the specification: commands of ojs-cli
+    instead(
+        "GET",
+        "/ojs/v1/jobs/{id}/retries",
+        "lists of retries",
+        "Use GET /ojs/v1/jobs/{id}, which has the job's errors.",
+    ),
     none("GET", "/ojs/v1/admin/jobs/{id}/trace", "execution traces"),
     instead("GET", "/ojs/v1/events/{id}/history", "execution history", SEE_EVENTS),
     instead(

@@ -15,4 +15,5 @@ pub(super) mod scheduling;
 pub(super) mod stats;
 pub(super) mod system;
 pub(super) mod tenants;
+pub(super) mod totals;
 pub(super) mod workers;

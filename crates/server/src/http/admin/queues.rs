@@ -1,7 +1,7 @@
 //! Admin routes for queues: list, show, pause, resume, purge.
 
 use axum::extract::State;
-use rota_engine::{Interval, QueueView, Selected};
+use rota_engine::{QueueView, Selected};
 use rota_model::{Rejection, State as JobState};
 use rota_store::Selection;
 use serde::Deserialize;
@@ -119,28 +119,28 @@ async fn delete_jobs(app: &App, name: &PathName, body: PurgeBody) -> ApiResult {
 }
 
 async fn item(app: &App, view: &QueueView) -> Result<Value, ApiError> {
-    let hour = visible_last_hour(app, view).await?;
-    let per_minute = |count: fn(&Interval) -> u64| hour.as_ref().map(|h| count(h) as f64 / 60.0);
-    let latency = |quantile: f64| hour.as_ref().map(|hour| hour.run_ms.quantile(quantile));
-    Ok(json!({
+    let mut item = json!({
         "name": view.name.local(),
         "tenant_id": view.name.namespace(),
         "state": status(view),
         "status": status(view),
         "counts": counts(view),
-        "throughput": {
-            "processed_per_minute": per_minute(Interval::processed),
-            "failed_per_minute": per_minute(|hour| hour.failed),
-        },
-        "latency_ms": {
-            "p50": latency(0.5),
-            "p95": latency(0.95),
-            "p99": latency(0.99),
-        },
         "paused": view.paused.is_some(),
         "paused_at": view.paused.map(|time| time.to_string()),
         "created_at": view.created.to_string(),
-    }))
+    });
+    if let Some(hour) = visible_last_hour(app, view).await? {
+        let per_minute = |count: u64| count as f64 / 60.0;
+        // Over nothing, it is 0.
+        let latency = |quantile: f64| hour.run_ms.quantile(quantile).unwrap_or(0);
+        item["throughput"] = json!({
+            "processed_per_minute": per_minute(hour.processed()),
+            "failed_per_minute": per_minute(hour.failed),
+        });
+        item["latency_ms"] =
+            json!({"p50": latency(0.5), "p95": latency(0.95), "p99": latency(0.99)});
+    }
+    Ok(item)
 }
 
 async fn oldest_available_at(app: &App, view: &QueueView) -> Result<Value, ApiError> {

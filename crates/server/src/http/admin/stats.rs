@@ -1,75 +1,21 @@
-//! Statistics of all queues together: current totals and history.
+//! Statistics of the past, of one queue or of all.
 
 use std::collections::BTreeMap;
 
 use axum::extract::State;
-use rota_engine::{Interval, Totals};
-use rota_model::{Millis, State as JobState, TenantId};
+use rota_engine::Interval;
+use rota_model::{Millis, duration};
 use rota_store::Period;
 use serde_json::{Value, json};
 
 use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult, excerpt};
 use crate::http::params::Params;
-use crate::http::queues::{last_hour, visible_queues};
+use crate::http::queues::{ALL_QUEUES, visible_queues};
 use crate::http::{App, Shared, reply};
 
 /// The most points in a history.
 const MAX_POINTS: i64 = 5_000;
-/// The queue name under which the statistics of all queues together are stored.
-const ALL_QUEUES: &str = "";
-
-pub(in crate::http) async fn totals(State(app): Shared) -> ApiResult {
-    if let Some(tenant) = caller() {
-        return tenant_totals(&app, tenant).await;
-    }
-    let look = app.handle.look(|engine| {
-        let queues = engine.queue_count();
-        let waiting = engine.waiting_fetches();
-        let workers = engine.worker_counts(None).all();
-        (queues, workers, engine.totals(), engine.minute(), waiting)
-    });
-    let (queues, workers, totals, minute, waiting) = look.await?;
-    let hour = last_hour(&app, ALL_QUEUES, minute).await?;
-    Ok(reply::ok(&json!({
-        "queues": queues,
-        "workers": workers,
-        "waiting_fetches": waiting,
-        "jobs": by_state(&totals),
-        "throughput": {
-            "processed_per_minute": hour.processed() as f64 / 60.0,
-            "failed_per_minute": hour.failed as f64 / 60.0,
-        },
-        "uptime_seconds": app.handle.clock().uptime().as_secs(),
-    })))
-}
-
-/// The totals of one tenant. Its throughput is that of the last minute, not of the last hour.
-async fn tenant_totals(app: &App, tenant: TenantId) -> ApiResult {
-    let look = app.handle.look(move |engine| {
-        let (_, queues) = engine.queues_of_tenant_after(&tenant, "", 0, 0);
-        let workers = engine.worker_counts(Some(&tenant)).all();
-        let minute = engine.tenant(&tenant).map(|view| view.minute).unwrap_or_default();
-        (queues, workers, engine.totals_of_tenant(&tenant), minute)
-    });
-    let (queues, workers, totals, minute) = look.await?;
-    Ok(reply::ok(&json!({
-        "queues": queues,
-        "workers": workers,
-        "jobs": by_state(&totals),
-        "throughput": {
-            "processed_per_minute": minute.processed(),
-            "failed_per_minute": minute.failed,
-        },
-        "uptime_seconds": app.handle.clock().uptime().as_secs(),
-    })))
-}
-
-fn by_state(totals: &Totals) -> Value {
-    let count = |state: &JobState| (state.as_str().to_owned(), json!(totals.of(*state)));
-    Value::Object(JobState::ALL.iter().map(count).collect())
-}
-
 /// The engine's names of the queues whose history is read.
 async fn history_queues(app: &App, name: Option<&str>) -> Result<Vec<String>, ApiError> {
     if caller().is_none() {
@@ -104,7 +50,7 @@ pub(in crate::http) async fn history(State(app): Shared, params: Params) -> ApiR
     };
     let now = app.handle.clock().now().wall;
     let until = params.time("until")?.unwrap_or(now);
-    let since = params.time("since")?.unwrap_or(Millis(now.0 - 3_600_000));
+    let since = since(&params, now)?.unwrap_or(Millis(now.0 - 3_600_000));
     let first = since.0 - since.0.rem_euclid(step_ms);
     if (until.0 - first) / step_ms > MAX_POINTS {
         return Err(ApiError::validation(
@@ -127,6 +73,14 @@ pub(in crate::http) async fn history(State(app): Shared, params: Params) -> ApiR
     let data: Vec<Value> =
         points.into_iter().map(|(start, interval)| point(start, &interval)).collect();
     Ok(reply::ok(&json!({"period": period, "data": data, "data_points": data})))
+}
+
+/// A time, or a duration up to now, such as 24h.
+fn since(params: &Params, now: Millis) -> Result<Option<Millis>, ApiError> {
+    match params.get("since").map(duration::parse_any) {
+        Some(Ok(ms)) => Ok(Some(now.saturating_sub_ms(ms))),
+        _ => params.time("since"),
+    }
 }
 
 #[derive(Clone, Copy)]
