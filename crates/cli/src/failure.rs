@@ -17,6 +17,8 @@ const MISSING: u8 = 4;
 /// The server rejected the request.
 const REFUSED: u8 = 5;
 
+/// How the server's hint begins if it knows none but its documentation of requests.
+const FOR_PROGRAMS: &str = "See docs/http.md";
 /// How the server's hints refer to the time to wait.
 const WAIT: &str = "after the time in Retry-After";
 
@@ -142,7 +144,8 @@ fn refused(refusal: &Refusal) -> Failure {
         400..=499 => REFUSED,
         _ => FAILED,
     };
-    let hint = in_our_words(refusal).or_else(|| refusal.hint.as_deref().map(in_commands));
+    let hint = refusal.hint.as_deref().filter(|hint| !hint.starts_with(FOR_PROGRAMS));
+    let hint = in_our_words(refusal).or_else(|| hint.map(in_commands));
     let hint = match refusal.retry_after {
         Some(seconds) => Some(with_the_time(hint, seconds)),
         None => hint,

@@ -33,6 +33,13 @@ impl BaseUrl {
         if authority.as_str().contains('@') {
             return Err(bad("a name and password in it are not supported"));
         }
+        // What `http` does not take for a port is part of the host, or left out.
+        let port = authority.as_str().rsplit_once(':').map(|(_, port)| port);
+        if let Some(port) = port.filter(|port| !port.ends_with(']'))
+            && authority.port_u16().is_none_or(|port| port == 0)
+        {
+            return Err(bad(&format!("'{port}' is not a port: it must be 1 to 65535")));
+        }
         if uri.query().is_some() || text.contains('#') {
             return Err(bad("it must end after the path"));
         }
@@ -100,6 +107,7 @@ mod tests {
         assert_eq!(parsed("http://h/jobs/"), "http://h/jobs");
         assert_eq!(parsed("http://h/jobs/ojs/v1/"), "http://h/jobs");
         assert_eq!(parsed("http://[::1]:8080/"), "http://[::1]:8080");
+        assert_eq!(parsed("http://[::1]"), "http://[::1]");
     }
 
     #[test]
@@ -109,6 +117,10 @@ mod tests {
         assert!(refused("ftp://h").contains("'ftp' is not http"));
         assert!(refused("http://me:secret@h").contains("not supported"));
         assert!(refused("http://h/?a=b").contains("end after the path"));
+        for url in ["http://h:22x", "http://h:99999", "http://h:0", "http://[::1]:x", "http://h:/"]
+        {
+            assert!(refused(url).contains("is not a port"), "{url}: {}", refused(url));
+        }
         assert!(refused("").contains("cannot be used"));
         assert!(refused("http://a b").contains("cannot be used"));
     }

@@ -1,5 +1,7 @@
 //! Redraws text in place on a terminal.
 
+use super::width;
+
 /// Moves to the upper left corner; overwriting line by line avoids flicker.
 const HOME: &str = "\u{1b}[H";
 const CLEAR_TO_THE_RIGHT: &str = "\u{1b}[K";
@@ -17,7 +19,16 @@ pub(crate) struct Room {
 
 impl Room {
     /// For a terminal that does not report its size.
-    pub const ANY: Self = Self { columns: usize::MAX, lines: usize::MAX };
+    const ANY: Self = Self { columns: usize::MAX, lines: usize::MAX };
+
+    /// As many lines as needed, for what is printed once.
+    pub fn once() -> Self {
+        Self { columns: width(), ..Self::ANY }
+    }
+
+    pub fn is_endless(self) -> bool {
+        self.lines == usize::MAX
+    }
 
     /// The terminal's current size, which may have changed.
     pub fn now() -> Self {

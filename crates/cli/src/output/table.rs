@@ -245,6 +245,11 @@ impl Table {
                     out.push_str(&format!("{BETWEEN}{}\n", cells[last]));
                     return;
                 }
+                if is_too_long {
+                    // An id that has no room beside the other cells.
+                    let below = (self.width_before(last) + width).saturating_sub(INDENT.len());
+                    return self.draw(out, cells, Layout::TextBelow(below));
+                }
                 let indent = " ".repeat(self.width_before(last));
                 let mut row = cells.to_vec();
                 row[last] = lines[0].clone();

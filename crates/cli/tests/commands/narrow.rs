@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::{Server, binary, command};
 
-const LISTS: [&str; 12] = [
+const LISTS: [&str; 13] = [
     "jobs",
     "dead-letter",
     "queues",
@@ -19,6 +19,7 @@ const LISTS: [&str; 12] = [
     "fairness",
     "events",
     "tenants stats acme",
+    "tenants top --once",
 ];
 
 fn busy_server() -> Server {
@@ -48,6 +49,7 @@ fn busy_server() -> Server {
         let cron = json!({"name": "nightly-report", "expression": "0 2 * * *", "timezone": "Europe/Berlin",
                           "job_template": {"type": "report.build", "args": []}});
         send("POST", "cron", id, cron);
+        send("POST", "cron/nightly-report/trigger", id, json!({}));
     }
     server
         .put("/ojs/v1/admin/pools/mail", json!({"queues": ["email", "reports"], "concurrency": 50}))
@@ -89,7 +91,7 @@ fn tables_fit_the_terminal() {
     let jobs = on_terminal(&server, 40, "jobs");
     let ids: Vec<&str> =
         jobs.lines().filter(|line| line.len() == 36 && !line.starts_with(' ')).collect();
-    assert_eq!(ids.len(), 4, "{jobs}");
+    assert_eq!(ids.len(), 6, "{jobs}");
     assert!(
         jobs.contains("\n  tenant   globex\n") && jobs.contains("\n  state    discarded\n"),
         "{jobs}"

@@ -70,7 +70,7 @@ impl Top {
         }
         let first = self.with_rows(client, fairness).await?;
         if self.once || !std::io::stdout().is_terminal() {
-            return print(&first.draw(Room::ANY));
+            return print(&first.draw(Room::once()));
         }
         self.watch(client, Seen::Tenants(first)).await
     }
@@ -149,7 +149,7 @@ impl Tenants {
             true => format!("{}\n\n", cut(&headline(&self.fairness), room.columns)),
             false => String::new(),
         };
-        let has_foot = room != Room::ANY && !head.is_empty();
+        let has_foot = !room.is_endless() && !head.is_empty();
         // Lines besides the table's header.
         let lines = room.lines.saturating_sub(head.lines().count() + 1 + usize::from(has_foot));
         let count = match self.rows.len() {

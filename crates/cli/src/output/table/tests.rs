@@ -112,3 +112,16 @@ fn a_column_that_says_nothing_is_removed() {
     assert_eq!(drawn(["acme", "acme"]), "NAME  N\na     1\na     1\n");
     assert_eq!(drawn(["acme", "b"]), "NAME  TENANT  N\na     acme    1\na     b       1\n");
 }
+
+#[test]
+fn a_word_that_does_not_fit_beside_the_other_cells_is_below_them() {
+    let mut table = Table::new(&["TIME", "EVENT", "ABOUT"]).with_text();
+    let about = format!("often trigger=manual job_id={ID}");
+    table.row(cells(&["2026-11-18T06:26:28.373Z", "cron.triggered", &about]));
+    table.row(cells(&["2026-11-18T06:26:28.373Z", "job.enqueued", "short"]));
+    let drawn = table.take_within(80);
+    let lines: Vec<&str> = drawn.lines().collect();
+    assert_eq!(lines[2], format!("    {about}"));
+    assert_eq!(lines[3], "2026-11-18T06:26:28.373Z  job.enqueued    short");
+    assert!(lines.iter().all(|line| line.len() <= 80), "{drawn}");
+}
