@@ -20,6 +20,9 @@ pub struct DeadLetterStats {
     /// Jobs by queue.
     #[serde(default)]
     pub by_queue: BTreeMap<String, u64>,
+    /// Jobs by the type of their last error.
+    #[serde(default)]
+    pub by_error_type: BTreeMap<String, u64>,
 }
 
 /// A deleted job.
@@ -70,15 +73,18 @@ impl Client {
         self.send_json(Method::POST, endpoint, &body, PURGE_TIMEOUT).await?.read()
     }
 
-    /// Reads one page of the dead letter. The filter's state is ignored.
+    /// Reads one page of the dead letter: all jobs, or those whose last error has this type. The
+    /// filter's state is ignored.
     pub async fn dead_letters(
         &self,
         filter: &JobFilter,
+        error_type: Option<&str>,
         limit: u32,
         at: Option<&PageAt>,
     ) -> Result<Page<WithJson<Job>>, Error> {
         let filter = JobFilter { state: None, ..filter.clone() };
-        self.listed(&["dead-letter"], &filter, limit, at).await
+        let endpoint = self.endpoint(&["dead-letter"]).query("error_type", error_type);
+        self.listed(endpoint, &filter, limit, at).await
     }
 
     /// One job, if it is in the dead letter.
@@ -88,11 +94,11 @@ impl Client {
 
     /// Number of jobs in the dead letter over all tenants; `None` if the server does not report it.
     pub async fn all_dead_letters(&self) -> Result<Option<u64>, Error> {
-        let path = ["admin", "dead-letter"];
-        Ok(self.listed(&path, &JobFilter::default(), 1, None).await?.total)
+        let endpoint = self.endpoint(&["admin", "dead-letter"]);
+        Ok(self.listed(endpoint, &JobFilter::default(), 1, None).await?.total)
     }
 
-    /// Reads the number of jobs in the dead letter, in total and by queue.
+    /// Reads the number of jobs in the dead letter, in total, by queue and by error.
     pub async fn dead_letter_stats(&self) -> Result<WithJson<DeadLetterStats>, Error> {
         self.get(self.endpoint(&["dead-letter", "stats"])).await?.read()
     }

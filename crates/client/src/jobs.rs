@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use http::Method;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
+use crate::base_url::Endpoint;
 use crate::job::{ManyJobs, OneJob};
 use crate::page::Pagination;
 use crate::{Client, Error, Job, Page, PageAt, WithJson};
@@ -33,6 +35,24 @@ pub struct JobFilter {
     /// Whether to list the oldest jobs first instead of the newest.
     #[serde(skip)]
     pub oldest_first: bool,
+}
+
+/// How an active job is cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CancelMode {
+    /// At once. Its worker learns of it at its next heartbeat.
+    Immediate,
+    /// The worker is asked to end the job itself.
+    Cooperative,
+}
+
+impl CancelMode {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Immediate => "immediate",
+            Self::Cooperative => "cooperative",
+        }
+    }
 }
 
 /// The result of a bulk operation.
@@ -114,9 +134,25 @@ impl Client {
         Ok(answer.read::<OneJob>()?.job)
     }
 
-    /// Cancels an unfinished job.
+    /// Cancels an unfinished job. An active one is cancelled as the server is configured.
     pub async fn cancel(&self, id: &str) -> Result<WithJson<Job>, Error> {
-        let answer = self.delete(self.endpoint(&["jobs", id])).await?;
+        self.cancel_as(id, None).await
+    }
+
+    /// Cancels an unfinished job; an active one as `mode` says, if it is given.
+    pub async fn cancel_as(
+        &self,
+        id: &str,
+        mode: Option<CancelMode>,
+    ) -> Result<WithJson<Job>, Error> {
+        let endpoint = self.endpoint(&["jobs", id]).query("mode", mode.map(CancelMode::as_str));
+        Ok(self.delete(endpoint).await?.read::<OneJob>()?.job)
+    }
+
+    /// Gives a waiting job another priority, from -100 to 100; higher goes first.
+    pub async fn set_priority(&self, id: &str, priority: i64) -> Result<WithJson<Job>, Error> {
+        let (endpoint, body) = (self.endpoint(&["jobs", id]), json!({"priority": priority}));
+        let answer = self.send_json(Method::PATCH, endpoint, &body, Duration::ZERO).await?;
         Ok(answer.read::<OneJob>()?.job)
     }
 
@@ -139,18 +175,17 @@ impl Client {
         limit: u32,
         at: Option<&PageAt>,
     ) -> Result<Page<WithJson<Job>>, Error> {
-        self.listed(&["admin", "jobs"], filter, limit, at).await
+        self.listed(self.endpoint(&["admin", "jobs"]), filter, limit, at).await
     }
 
     pub(crate) async fn listed(
         &self,
-        path: &[&str],
+        endpoint: Endpoint,
         filter: &JobFilter,
         limit: u32,
         at: Option<&PageAt>,
     ) -> Result<Page<WithJson<Job>>, Error> {
-        let endpoint = self
-            .endpoint(path)
+        let endpoint = endpoint
             .query("queue", filter.queue.as_ref())
             .query("state", filter.state.as_ref())
             .query("type", filter.kind.as_ref())

@@ -53,7 +53,7 @@ pub use dead_letter::{DeadLetterFilter, DeadLetterStats, DeletedJob, Purged};
 pub use error::{Error, Refusal};
 pub use events::{Event, EventFilter, EventPage, EventStream};
 pub use job::{Job, JobError};
-pub use jobs::{BulkOutcome, Enqueued, JobFilter};
+pub use jobs::{BulkOutcome, CancelMode, Enqueued, JobFilter};
 pub use new_job::NewJob;
 pub use overview::{Maintenance, Readiness, ServerSettings, Totals};
 pub use page::{Page, PageAt};

@@ -154,7 +154,7 @@ impl Client {
         limit: u32,
         at: Option<&PageAt>,
     ) -> Result<Page<WithJson<Job>>, Error> {
-        self.listed(&["admin", "tenants", id, "jobs"], filter, limit, at).await
+        self.listed(self.endpoint(&["admin", "tenants", id, "jobs"]), filter, limit, at).await
     }
 
     /// Reads the history of changes of a tenant.

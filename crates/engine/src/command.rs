@@ -12,9 +12,9 @@ use rota_model::cron::Schedule;
 use rota_model::envelope::NewJob;
 use rota_model::row::JobRow;
 use rota_model::{
-    Class, CronName, DeadLetterSettings, DeadShardId, Directive, DueReplay, JobId, LimitKey,
-    LimitNumbers, Live, Millis, Overdue, PoolConfig, PoolName, QueueName, QueueStrategy, Rate, Seq,
-    State, TenantConfig, TenantId, Weight, WorkerId,
+    Class, ClassId, CronName, DeadLetterSettings, DeadShardId, Directive, DueReplay, JobId,
+    LimitKey, LimitNumbers, Live, Millis, Overdue, PoolConfig, PoolName, QueueName, QueueStrategy,
+    Rate, Seq, State, TenantConfig, TenantId, Weight, WorkerId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,8 @@ pub enum Command<J = Target> {
     RequestCancel(Vec<J>),
     /// Make pending jobs available.
     Activate(Vec<J>),
+    /// Give waiting jobs another priority.
+    SetPriority(Vec<J>, Box<NewPriority>),
     /// Make finished jobs available again.
     Retry(Vec<J>),
     /// The same for jobs of the dead letter, with changes to the jobs.
@@ -210,6 +212,31 @@ impl From<LimitNumbers> for NumbersEdit {
     fn from(numbers: LimitNumbers) -> Self {
         let LimitNumbers { concurrency, rate, throttle } = numbers;
         Self { concurrency: Some(concurrency), rate: Some(rate), throttle: Some(throttle) }
+    }
+}
+
+/// The new priority of a waiting job.
+#[derive(Debug, Clone)]
+pub struct NewPriority {
+    pub priority: i16,
+    /// JSON members without braces. The engine has no bodies, so this was made from the job as it was read.
+    pub body: Bytes,
+    /// The job as it was read. If it has been retried with another body since, nothing is changed.
+    pub seen: SeenJob,
+}
+
+/// What tells whether the body of a waiting job may have changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeenJob {
+    class: ClassId,
+    bytes: u32,
+    enqueued: Millis,
+}
+
+impl SeenJob {
+    #[must_use]
+    pub fn of(live: &Live) -> Self {
+        Self { class: live.class, bytes: live.bytes, enqueued: live.enqueued }
     }
 }
 

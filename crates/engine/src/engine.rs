@@ -143,6 +143,7 @@ impl Engine {
             Command::Cancel(targets) => self.cancel(&targets),
             Command::RequestCancel(targets) => self.request_cancel(&targets),
             Command::Activate(targets) => self.activate(&targets),
+            Command::SetPriority(targets, new) => self.set_priority(&targets, &new),
             Command::Retry(targets) => self.retry(&targets),
             Command::RetryAs(targets, change) => self.retry_as(&targets, &change),
             Command::Prune(prune) => self.prune(&prune),

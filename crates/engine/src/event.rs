@@ -98,6 +98,10 @@ pub enum EventKind {
         deadline: Option<Millis>,
         from: State,
     },
+    PriorityChanged {
+        job: JobRef,
+        previous: i16,
+    },
     Extended {
         job: JobRef,
         attempt: u32,

@@ -57,9 +57,9 @@ mod worker_tallies;
 pub use caps::{Asker, CapCounter, CapReached, Capped};
 pub use clock::Now;
 pub use command::{
-    Ack, Beat, Command, CronSpec, Enqueue, Failure, Fetch, HandlerCode, Holder, Nack, NumbersEdit,
-    Override, Preference, Prune, PutLimit, QueueSettings, Registration, Selected, Settle, Target,
-    TenantChange, WaiterId,
+    Ack, Beat, Command, CronSpec, Enqueue, Failure, Fetch, HandlerCode, Holder, Nack, NewPriority,
+    NumbersEdit, Override, Preference, Prune, PutLimit, QueueSettings, Registration, SeenJob,
+    Selected, Settle, Target, TenantChange, WaiterId,
 };
 pub use config::{Caps, Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope, Retention};
 pub use cron::{CronView, Overlap};

@@ -31,9 +31,13 @@ pub enum Refusal {
     NotRetryable {
         state: State,
     },
+    /// Only a waiting job can have another priority.
+    NotWaiting {
+        state: State,
+    },
     /// An active job cannot be deleted.
     StillActive,
-    /// The job has changed since it was selected for deletion.
+    /// The job has changed since it was read or selected.
     NoLongerSelected {
         state: State,
     },

@@ -44,6 +44,7 @@ impl Command<JobId> {
             Command::Cancel(jobs)
             | Command::RequestCancel(jobs)
             | Command::Activate(jobs)
+            | Command::SetPriority(jobs, _)
             | Command::Retry(jobs)
             | Command::RetryAs(jobs, _)
             | Command::Delete(jobs)
@@ -77,6 +78,7 @@ impl Command<JobId> {
             Command::Cancel(jobs) => Command::Cancel(distinct(jobs)?),
             Command::RequestCancel(jobs) => Command::RequestCancel(distinct(jobs)?),
             Command::Activate(jobs) => Command::Activate(distinct(jobs)?),
+            Command::SetPriority(jobs, new) => Command::SetPriority(distinct(jobs)?, new),
             Command::Retry(jobs) => Command::Retry(distinct(jobs)?),
             Command::RetryAs(jobs, change) => Command::RetryAs(distinct(jobs)?, change),
             Command::Delete(jobs) => Command::Delete(distinct(jobs)?),

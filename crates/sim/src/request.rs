@@ -37,6 +37,13 @@ pub enum Request {
     Cancel(Vec<JobId>),
     CancelCooperatively(Vec<JobId>),
     Activate(JobId),
+    /// Another priority, for the job as it is now, or as it was before (`stale`).
+    SetPriority {
+        job: JobId,
+        priority: i16,
+        body: Bytes,
+        stale: bool,
+    },
     Retry(Vec<JobId>),
     Delete(Vec<JobId>),
     DeleteOnly(Vec<JobId>, Selected),

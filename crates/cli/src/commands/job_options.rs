@@ -131,7 +131,7 @@ fn not_json(cause: serde_json::Error) -> String {
     format!("it is not JSON: {cause}; quote it for the shell, such as '[\"text\", 3]'")
 }
 
-fn priority(text: &str) -> Result<i64, String> {
+pub(crate) fn priority(text: &str) -> Result<i64, String> {
     match text {
         "high" => Ok(10),
         "normal" => Ok(0),

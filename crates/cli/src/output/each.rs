@@ -14,13 +14,25 @@ pub(crate) async fn each<T>(
     verb: &str,
     name: &str,
     as_json: bool,
+    act: impl AsyncFnMut(&str) -> Result<WithJson<T>, Error>,
+) -> Result<(), Failure> {
+    each_told(ids, verb, name, as_json, act, |_| verb.to_owned()).await
+}
+
+/// The same, where what is printed for an item depends on what became of it.
+pub(crate) async fn each_told<T>(
+    ids: &[String],
+    verb: &str,
+    name: &str,
+    as_json: bool,
     mut act: impl AsyncFnMut(&str) -> Result<WithJson<T>, Error>,
+    told: impl Fn(&T) -> String,
 ) -> Result<(), Failure> {
     let (mut done, mut failures) = (Vec::new(), Vec::new());
     for id in ids {
         match act(id).await {
             Ok(changed) if as_json => done.push(changed),
-            Ok(_) => print_line(&format!("{id} {verb}"))?,
+            Ok(changed) => print_line(&format!("{id} {}", told(&changed)))?,
             // Without a server, the others would fail the same way, only slower.
             Err(error) if error.refusal().is_none() => return Err(error.into()),
             Err(error) => failures.push((id.clone(), Failure::from(error))),

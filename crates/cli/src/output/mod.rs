@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::Failure;
 
 pub(crate) use bar::bar;
-pub(crate) use each::each;
+pub(crate) use each::{each, each_told};
 pub(crate) use keys::Keys;
 pub(crate) use list::List;
 pub(crate) use number::{decimal, percent};

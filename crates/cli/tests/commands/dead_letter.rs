@@ -21,6 +21,11 @@ fn failed_jobs_are_listed() {
     let list = rota(&server, &["dead-letter", "--all", "--type", "email.*", "--json"]).json();
     assert_eq!(list["jobs"].as_array().unwrap().len(), 2);
     rota(&server, &["dead-letter", "--queue", "email", "list"]).failed(2);
+    let error = list["jobs"][0]["error"]["type"].as_str().unwrap();
+    let list = rota(&server, &["dead-letter", "list", "--error", error, "--json"]).json();
+    assert_eq!(list["jobs"].as_array().unwrap().len(), 2);
+    let list = rota(&server, &["dead-letter", "list", "--error", "none.such", "--json"]).json();
+    assert_eq!(list["jobs"], json!([]));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `rota jobs cancel`, `retry`, `activate` and `delete`.
+//! `rota jobs cancel`, `set`, `retry`, `activate` and `delete`.
 
 use serde_json::json;
 
@@ -21,6 +21,35 @@ fn several_jobs_are_cancelled() {
     assert_eq!(printed, format!("{one} cancelled\n{two} cancelled\n"));
     assert_eq!(server.job(&one)["state"], "cancelled");
     assert_eq!(server.job(&two)["state"], "cancelled");
+}
+
+#[test]
+fn the_worker_of_an_active_job_is_asked_if_that_is_wanted() {
+    let server = Server::start();
+    let id = waiting(&server, "q");
+    assert_eq!(server.fetch("q", 1).len(), 1);
+    let cancel = |mode| rota(&server, &["jobs", "cancel", &id, "--mode", mode]).printed();
+    assert_eq!(cancel("cooperative"), format!("{id} runs until its worker ends it\n"));
+    assert_eq!(server.job(&id)["cancel_requested"], true);
+    assert_eq!(cancel("immediate"), format!("{id} cancelled\n"));
+    rota(&server, &["jobs", "cancel", "--queue", "q", "--mode", "immediate"]).failed(2);
+}
+
+#[test]
+fn a_waiting_job_gets_another_priority() {
+    let server = Server::start();
+    let (one, two) = (waiting(&server, "q"), waiting(&server, "q"));
+    let printed = rota(&server, &["jobs", "set", &one, &two, "--priority", "-7"]).printed();
+    assert_eq!(printed, format!("{one} changed\n{two} changed\n"));
+    assert_eq!(server.job(&one)["priority"], -7);
+    let changed = rota(&server, &["jobs", "set", &two, "--priority", "high", "--json"]).json();
+    let job = &changed["jobs"][0];
+    assert_eq!((&job["priority"], &job["previous_priority"]), (&json!(10), &json!(-7)));
+    let message = rota(&server, &["jobs", "set", &one, "--priority", "101"]).failed(2);
+    assert!(message.contains("from -100 to 100"), "{message}");
+    rota(&server, &["jobs", "cancel", &one]).printed();
+    let message = rota(&server, &["jobs", "set", &one, "--priority", "1"]).failed(5);
+    assert!(message.contains("Only a waiting job"), "{message}");
 }
 
 #[test]

@@ -48,6 +48,7 @@ mod list_pages;
 mod maintenance;
 mod multiline_json;
 mod not_found;
+mod priority_change;
 mod query_params;
 mod queue_creation;
 mod races;

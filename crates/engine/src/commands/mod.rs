@@ -15,6 +15,7 @@ mod limit_use;
 mod maintenance;
 mod pool;
 mod pool_events;
+mod priority;
 mod queue;
 mod retry;
 mod settle;

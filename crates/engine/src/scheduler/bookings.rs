@@ -84,6 +84,13 @@ impl Scheduler {
         Some(booking)
     }
 
+    /// A booked job gets another class, with the same limits.
+    pub(super) fn change_booked_class(&mut self, seq: Seq, class: ClassId) {
+        if let Some(booking) = self.bookings.get_mut(&seq) {
+            booking.class = class;
+        }
+    }
+
     /// Restores the booking of a job rescheduled before a restart. Which limit rescheduled it is not
     /// stored; the first of its limits with a period is assumed.
     pub fn rebook(&mut self, seq: Seq, class: ClassId, due: Millis) {

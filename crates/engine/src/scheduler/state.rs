@@ -243,12 +243,25 @@ impl Scheduler {
 
     /// A waiting job is gone. Returns its size, or `None` if it did not wait.
     pub fn leave(&mut self, seq: Seq, class: ClassId) -> Option<Size> {
+        let size = self.leave_lane(seq, class)?;
+        self.unbook(seq);
+        Some(size)
+    }
+
+    /// A waiting job gets another class, with the same limits. It keeps its booking.
+    pub fn change_class(&mut self, seq: Seq, old: ClassId, new: ClassId, job: WaitingJob) {
+        if self.leave_lane(seq, old).is_some() {
+            self.enter(seq, new, job);
+        }
+        self.change_booked_class(seq, new);
+    }
+
+    fn leave_lane(&mut self, seq: Seq, class: ClassId) -> Option<Size> {
         self.steps += 1;
         let lane = self.lanes.get_mut(class)?;
         let old = lane.head();
         let size = lane.remove(seq)?;
         let new = lane.head();
-        self.unbook(seq);
         self.count_available(class, -1);
         self.head_moved(class, old, new);
         Some(size)

@@ -19,6 +19,7 @@ mod noisy_tenants;
 mod on_limit;
 mod own_workers;
 mod pools;
+mod priorities;
 mod queue_bounds;
 mod queue_caps;
 mod queue_turns;

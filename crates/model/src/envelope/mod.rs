@@ -13,6 +13,7 @@ mod retry;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
+pub use options::parse_priority;
 pub use retry::parse_retry;
 
 use crate::{
@@ -159,6 +160,19 @@ pub fn write_head(out: &mut Vec<u8>, id: JobId) {
     out.extend_from_slice(br#"{"specversion":"1.0","id":""#);
     id.write(out);
     out.extend_from_slice(b"\",");
+}
+
+/// A stored body with another priority, and the priority before. All else keeps its bytes and order.
+pub fn with_priority(body: &str, priority: i16) -> Result<(i16, Bytes), Rejection> {
+    let text = format!("{{{body}}}");
+    let mut members = crate::json::members(&text, "the job")?;
+    let new = RawValue::from_string(priority.to_string()).expect("a number is JSON");
+    let Some((_, value)) = members.iter_mut().find(|(name, _)| name == "priority") else {
+        return Ok((0, format!("{body},\"priority\":{priority}").into()));
+    };
+    let previous = options::parse_priority(std::mem::replace(value, &new))?;
+    let json = serde_json::to_string(&crate::json::Object(members)).expect("members are JSON");
+    Ok((previous, Bytes::copy_from_slice(json[1..json.len() - 1].as_bytes())))
 }
 
 /// The body of one run of a schedule: the registered body, with the schedule's name and the time

@@ -43,7 +43,7 @@ impl<'a> Options<'a> {
         let options = Self {
             limit: rate_limit(fields, &queue, rules)?,
             queue,
-            priority: fields.option("priority").map_or(Ok(0), priority)?,
+            priority: fields.option("priority").map_or(Ok(0), parse_priority)?,
             retry: retry_policy(fields)?,
             timeout_ms: timeout(fields)?,
             visibility_ms: visibility(fields, rules)?,
@@ -112,7 +112,8 @@ fn names_a_key(value: &serde_json::Value) -> bool {
     value.get("key").is_some_and(|key| !key.is_null())
 }
 
-fn priority(raw: &RawValue) -> Result<i16, Rejection> {
+/// Parses a priority: a number, or one of the names that some clients use.
+pub fn parse_priority(raw: &RawValue) -> Result<i16, Rejection> {
     let named = match raw.get() {
         "\"HIGH\"" | "\"high\"" => Some(10),
         "\"NORMAL\"" | "\"normal\"" => Some(0),

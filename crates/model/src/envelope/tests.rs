@@ -295,3 +295,12 @@ fn keys_of_a_queue_or_type_are_for_its_own_jobs() {
         assert_eq!(refused.kind, RejectionKind::Invalid, "{key}");
     }
 }
+
+#[test]
+fn another_priority_leaves_the_rest_of_a_body_as_it_is() {
+    let body = read(r#"{"type":"a","args":[{"priority":9}, 1.50],"x":"priority\u0041"}"#).unwrap();
+    let stored = std::str::from_utf8(&body.body).unwrap();
+    let (previous, changed) = with_priority(stored, -7).unwrap();
+    assert_eq!(previous, 0);
+    assert_eq!(changed, stored.replace(r#""priority":0"#, r#""priority":-7"#));
+}

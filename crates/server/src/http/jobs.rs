@@ -94,20 +94,46 @@ pub(super) async fn change_one(
     name: &PathName,
     command: impl FnOnce(JobId) -> Command<JobId>,
 ) -> Result<Changed, ApiError> {
-    match app.ask(command(name.job()?)).await {
-        Answer::Reply(Reply::Changed(mut results)) if results.len() == 1 => match results.remove(0)
-        {
-            Ok(changed) => Ok(changed),
-            Err(Refusal::UnknownJob) => Err(ApiError::not_found("job", name.as_str())),
-            Err(refusal) => Err(ApiError::from(refusal).detail("job_id", name.as_str())),
-        },
+    ask_one(app, command(name.job()?)).await?.map_err(|refusal| refused(refusal, name))
+}
+
+/// Asks the engine to change one job.
+pub(super) async fn ask_one(
+    app: &App,
+    command: Command<JobId>,
+) -> Result<Result<Changed, Refusal>, ApiError> {
+    match app.ask(command).await {
+        Answer::Reply(Reply::Changed(mut results)) if results.len() == 1 => Ok(results.remove(0)),
         answer => Err(answer.into()),
+    }
+}
+
+/// The error for a job that was not changed.
+pub(super) fn refused(refusal: Refusal, name: &PathName) -> ApiError {
+    match refusal {
+        Refusal::UnknownJob => ApiError::not_found("job", name.as_str()),
+        refusal => ApiError::from(refusal).detail("job_id", name.as_str()),
     }
 }
 
 /// The answer with a changed job, its previous state, and the time of the change as member `when`.
 pub(super) async fn changed_job(app: &App, changed: &Changed, when: &str) -> ApiResult {
-    let record = app.record(changed.id).await?;
+    job_with(app, changed.id, |members| {
+        members.text("previous_state", changed.before.as_str());
+        if when != "cancelled_at" {
+            members.time(when, changed.at);
+        }
+    })
+    .await
+}
+
+/// The answer with a job that was changed, and what `more` adds to it.
+pub(super) async fn job_with(
+    app: &App,
+    id: JobId,
+    more: impl FnOnce(&mut job_json::Members<'_>),
+) -> ApiResult {
+    let record = app.record(id).await?;
     let mut out = Vec::with_capacity(2048);
     job_json::write_flat_and_wrapped(&mut out, |out| {
         match &record {
@@ -118,15 +144,11 @@ pub(super) async fn changed_job(app: &App, changed: &Changed, when: &str) -> Api
             // The job was deleted before this read.
             None => {
                 out.extend_from_slice(b"{\"id\":\"");
-                changed.id.write(out);
+                id.write(out);
                 out.push(b'"');
             }
         }
-        let mut members = job_json::Members::continued(out);
-        members.text("previous_state", changed.before.as_str());
-        if when != "cancelled_at" {
-            members.time(when, changed.at);
-        }
+        more(&mut job_json::Members::continued(out));
         out.push(b'}');
     });
     out.push(b'}');

@@ -20,6 +20,7 @@ mod fast_path;
 mod filter;
 mod job_json;
 mod job_pages;
+mod job_priority;
 mod jobs;
 mod known_params;
 mod listen;
@@ -137,7 +138,7 @@ fn served() -> Router<Arc<App>> {
         .route("/jobs", get(admin::jobs::list).post(jobs::enqueue))
         .route("/jobs/bulk/{action}", post(admin::bulk::run_unconfirmed))
         .route("/jobs/batch", post(jobs::enqueue_batch))
-        .route("/jobs/{id}", get(jobs::info).delete(jobs::cancel))
+        .route("/jobs/{id}", get(jobs::info).patch(job_priority::change).delete(jobs::cancel))
         .route("/jobs/{id}/activate", post(jobs::activate))
         .route("/jobs/{id}/result", get(results::show))
         .route("/jobs/{id}/cancel", post(jobs::cancel))
@@ -207,7 +208,7 @@ fn served() -> Router<Arc<App>> {
         )
         .route("/scheduling/stats", get(admin::scheduling::stats))
         .route("/jobs", get(admin::jobs::list))
-        .route("/jobs/{id}", get(admin::jobs::show))
+        .route("/jobs/{id}", get(admin::jobs::show).patch(job_priority::change))
         .route("/jobs/{id}/cancel", post(jobs::cancel))
         .route("/jobs/{id}/retry", post(admin::jobs::retry))
         .route("/jobs/{id}/explain", get(admin::explain::explain))

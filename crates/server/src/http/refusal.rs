@@ -47,13 +47,18 @@ impl From<Refusal> for ApiError {
             ))
             .hint("Wait until it has ended.")
             .detail("current_state", state.as_str()),
+            Refusal::NotWaiting { state } => Self::conflict(format!(
+                "Only a waiting job can have another priority; the state of this one is '{state}'."
+            ))
+            .hint("The priority decides when a job starts, so it is fixed once it has started.")
+            .detail("current_state", state.as_str()),
             Refusal::StillActive => Self::conflict("The job is active and cannot be deleted.")
                 .hint("Cancel it first.")
                 .detail("current_state", "active"),
             Refusal::NoLongerSelected { state } => Self::conflict(format!(
-                "The job has changed meanwhile and was not deleted; its state is '{state}'."
+                "The job has changed meanwhile and was left as it is; its state is '{state}'."
             ))
-            .hint("Look at it again, and delete it by its id if that is still wanted.")
+            .hint("Look at it again, and repeat the request with its id if that is still wanted.")
             .detail("current_state", state.as_str()),
             Refusal::UnknownWorker => Self::not_found("worker", "?"),
             Refusal::OthersWorker => Self::new(

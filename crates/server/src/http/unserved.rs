@@ -70,8 +70,6 @@ pub const UNSERVED: &[Unserved] = &[
     // ojs-bulk-operations
     instead("POST", "/ojs/v1/jobs/bulk", "bulk operations", "Use POST /ojs/v1/jobs/batch."),
     // ojs-priority, ojs-queue-config, ojs-realtime 9
-    none("PATCH", "/ojs/v1/jobs/{id}", "changing a job's priority"),
-    none("PATCH", "/ojs/v1/admin/jobs/{id}", "changing a job's priority"),
     none("GET", "/ojs/v1/queues/{queue}/priority-stats", "statistics by priority"),
     instead(
         "GET",

@@ -190,6 +190,10 @@ impl<R: Reader> EngineLoop<R> {
     }
 
     fn apply(&mut self, command: Command) -> Reply {
+        if let Command::SetPriority(targets, _) = &command {
+            // The body says the priority. The new one is read from the store.
+            targets.iter().for_each(|target| drop(self.bodies.take(target.seq)));
+        }
         let reply = self.engine.apply(fastrand::u64(..), command);
         let before = self.batch.mutations.len();
         let woken = self.engine.move_effects(&mut self.batch.mutations, &mut self.release.events);

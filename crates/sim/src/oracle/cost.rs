@@ -35,6 +35,7 @@ fn named_by(command: &Command) -> Option<usize> {
         Command::Cancel(targets)
         | Command::RequestCancel(targets)
         | Command::Activate(targets)
+        | Command::SetPriority(targets, _)
         | Command::Retry(targets)
         | Command::RetryAs(targets, _)
         | Command::Delete(targets)

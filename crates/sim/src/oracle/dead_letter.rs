@@ -73,7 +73,7 @@ impl World {
         Ok(())
     }
 
-    /// A retried job that changes stays its tenant's.
+    /// A retried job that changes stays its tenant's. A new priority changes nothing else.
     pub(super) fn rewrite(&mut self, rewrite: &Rewrite, scene: &Scene<'_>) -> Check {
         let Rewrite { seq, class, body } = rewrite;
         let new = self.classes.get(class).cloned();
@@ -84,6 +84,9 @@ impl World {
         let asked = match &scene.step.command {
             Command::RetryAs(_, change) => {
                 Class { tenant: old.tenant.clone(), ..change.class.clone() }
+            }
+            Command::SetPriority(_, new) if scene.names(*seq) => {
+                Class { priority: new.priority, ..Class::clone(&old) }
             }
             _ => return Err(Violation::new(Rule::Unasked, format!("job {seq} was rewritten"))),
         };

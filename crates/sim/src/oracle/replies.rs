@@ -2,7 +2,7 @@
 
 use rota_engine::{
     Admission, BeatReply, CapReached, Capped, Changed, Command, Enqueue, Fetch, Holder, Refusal,
-    Reply, Selected, Settle, Settled, Target,
+    Reply, SeenJob, Selected, Settle, Settled, Target,
 };
 use rota_model::row::JobRow;
 use rota_model::{Directive, Ending, State};
@@ -66,6 +66,7 @@ impl World {
                 Command::Cancel(targets)
                 | Command::RequestCancel(targets)
                 | Command::Activate(targets)
+                | Command::SetPriority(targets, _)
                 | Command::Retry(targets)
                 | Command::RetryAs(targets, _)
                 | Command::Delete(targets)
@@ -201,6 +202,10 @@ fn check_changed(command: &Command, target: &Target, outcome: &Result<Changed, R
         Command::Retry(_) | Command::RetryAs(..) => {
             matches!(state, State::Discarded | State::Cancelled)
         }
+        Command::SetPriority(_, new) => {
+            matches!(&target.now, JobRow::Live(live) if SeenJob::of(live) == new.seen)
+                && state != State::Active
+        }
         Command::Delete(_) => state != State::Active,
         Command::DeleteOnly(_, only) => is_selected(target, *only),
         _ => state == State::Pending,
@@ -211,12 +216,16 @@ fn check_changed(command: &Command, target: &Target, outcome: &Result<Changed, R
             may && changed.before == state
                 && changed.id == target.id
                 && asks == (changed.after == Some(State::Active))
+                && (!matches!(command, Command::SetPriority(..)) || changed.after == Some(state))
         }
         // Others have taken the room of a finished job's queue or class.
         Err(Refusal::CapReached(reached)) => {
             let capped = matches!(reached.capped, Capped::Queues | Capped::Classes);
-            let retried = matches!(command, Command::Retry(_) | Command::RetryAs(..));
-            capped && is_full(reached) && may && retried
+            let new_class = matches!(
+                command,
+                Command::Retry(_) | Command::RetryAs(..) | Command::SetPriority(..)
+            );
+            capped && is_full(reached) && may && new_class
         }
         Err(_) => !may,
     };

@@ -163,6 +163,7 @@ fn targets(command: &Command) -> Vec<&Target> {
         Command::Cancel(all)
         | Command::RequestCancel(all)
         | Command::Activate(all)
+        | Command::SetPriority(all, _)
         | Command::Retry(all)
         | Command::RetryAs(all, _)
         | Command::Delete(all)

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use rota_engine::{
-    Ack, Beat, Command, Enqueue, Nack, Now, Prune, Registration, Reply, Settle, Target,
-    TenantChange,
+    Ack, Beat, Command, Enqueue, Nack, NewPriority, Now, Prune, Registration, Reply, SeenJob,
+    Settle, Target, TenantChange,
 };
 use rota_model::envelope::NewJob;
 use rota_model::row::JobRow;
-use rota_model::{JobId, Millis, Overdue};
+use rota_model::{JobId, Live, Millis, Overdue};
 
 use super::Runtime;
 use crate::request::{Request, Turned, Verdict, Word};
@@ -46,6 +46,15 @@ impl Runtime {
             Request::CancelCooperatively(ids) => Command::RequestCancel(self.targets(&ids)),
             Request::Activate(id) => {
                 Command::Activate(vec![self.find(id).ok_or(Turned::NotFound)?])
+            }
+            Request::SetPriority { job, priority, body, stale } => {
+                let target = self.find(job).ok_or(Turned::NotFound)?;
+                let JobRow::Live(live) = &target.now else { return Err(Turned::NotFound) };
+                let seen = match stale {
+                    true => SeenJob::of(&Live { bytes: live.bytes + 1, ..live.clone() }),
+                    false => SeenJob::of(live),
+                };
+                Command::SetPriority(vec![target], Box::new(NewPriority { priority, body, seen }))
             }
             Request::Retry(ids) => Command::Retry(self.targets(&ids)),
             Request::RetryAs(id, change) => Command::RetryAs(self.targets(&[id]), change),

@@ -123,6 +123,10 @@ fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
         Command::Activate(targets) => write_targets(f, "activate", targets),
         Command::Retry(targets) => write_targets(f, "retry", targets),
         Command::RetryAs(targets, _) => write_targets(f, "retry-as", targets),
+        Command::SetPriority(targets, new) => {
+            write_targets(f, "priority", targets)?;
+            write!(f, " {}", new.priority)
+        }
         Command::Prune(prune) => write_targets(f, "prune", &prune.jobs),
         Command::Replay(due) => write!(f, "replay {}", due.len()),
         Command::Delete(targets) | Command::DeleteOnly(targets, _) => {

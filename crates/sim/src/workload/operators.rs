@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rota_engine::{CronSpec, Now, Overlap, Override, QueueSettings, Selected};
 use rota_model::cron::Schedule;
-use rota_model::{CronName, DeadLetterSettings, Directive, State, WorkerId};
+use rota_model::{CronName, DeadLetterSettings, Directive, JobId, State, WorkerId};
 
 use super::Workload;
 use super::crowd;
@@ -22,6 +22,7 @@ impl Workload {
             0 if self.rng.percent(40) => Request::CancelCooperatively(self.known_ids(5)),
             0 => Request::Cancel(self.known_ids(5)),
             1 => match self.known_id() {
+                Some(id) if self.aside.percent(60) => self.set_priority(id),
                 Some(id) => Request::Activate(id),
                 None => Request::Tick,
             },
@@ -38,6 +39,13 @@ impl Workload {
             12 => Request::DeleteQueue(self.queue()),
             _ => self.govern(now),
         }
+    }
+
+    fn set_priority(&mut self, job: JobId) -> Request {
+        let priority = self.aside.one_of([-5, 0, 0, 3, 10]);
+        // Its length is another one, as a longer number has it.
+        let body = format!(r#""type":"sim.work","args":[],"priority":{priority}"#).into();
+        Request::SetPriority { job, priority, body, stale: self.aside.percent(5) }
     }
 
     fn delete(&mut self) -> Request {

@@ -9,12 +9,17 @@ use crate::commands::jobs::{Extent, FilterArgs, StateArgs, print_jobs};
 pub(super) const EXAMPLES: &str = "\
 Examples:
   rota dead-letter list --queue email --all
+  rota dead-letter list --error smtp_timeout
   rota dead-letter list --all --json | jq -r '.jobs[].id' | xargs rota dead-letter retry";
 
 #[derive(Debug, Default, PartialEq, Args)]
 pub(super) struct ListArgs {
     #[command(flatten)]
     filter: FilterArgs,
+
+    /// Jobs whose last error has this type
+    #[arg(long, value_name = "TYPE")]
+    error: Option<String>,
 
     #[command(flatten)]
     extent: Extent,
@@ -28,7 +33,9 @@ impl ListArgs {
             filter,
             as_json,
             "no jobs in the dead letter match",
-            async |filter, limit, at| client.dead_letters(filter, limit, at).await,
+            async |filter, limit, at| {
+                client.dead_letters(filter, self.error.as_deref(), limit, at).await
+            },
         )
         .await
     }

@@ -30,7 +30,7 @@ Examples:
 
 const STATS_EXAMPLES: &str = "\
 Examples:
-  rota dead-letter stats                       how many, by queue";
+  rota dead-letter stats                       how many, by queue and error";
 
 const DELETE_EXAMPLES: &str = "\
 Examples:
@@ -64,7 +64,7 @@ enum Action {
         id: String,
     },
 
-    /// Count jobs by queue
+    /// Count jobs by queue and by error
     #[command(after_help = STATS_EXAMPLES)]
     Stats,
 

@@ -1,4 +1,4 @@
-//! `rota dead-letter stats`: counts jobs by queue.
+//! `rota dead-letter stats`: counts jobs by queue and by error.
 
 use rota_client::Client;
 
@@ -10,10 +10,15 @@ pub(super) async fn print(client: &Client, as_json: bool) -> Result<(), Failure>
     if as_json {
         return print_json(&stats);
     }
-    let mut table = Table::new(&["QUEUE", "JOBS"]).numbers_in([1]);
-    for (queue, count) in &stats.by_queue {
-        table.row(vec![queue.clone(), count.to_string()]);
+    for (title, counts) in [("QUEUE", &stats.by_queue), ("ERROR", &stats.by_error_type)] {
+        let mut table = Table::new(&[title, "JOBS"]).numbers_in([1]);
+        let mut rows: Vec<_> = counts.iter().collect();
+        rows.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        for (name, count) in rows {
+            table.row(vec![name.clone(), count.to_string()]);
+        }
+        crate::output::print(&table.take())?;
+        print_line("")?;
     }
-    crate::output::print(&table.take())?;
     print_line(&format!("{} in all", plural(stats.total, "job", "jobs")))
 }

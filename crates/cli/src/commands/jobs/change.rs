@@ -1,13 +1,13 @@
 //! `rota jobs cancel`, `retry` and `delete`: change jobs by id or by filter.
 
-use clap::Args;
-use rota_client::{BulkOutcome, Client, Error, Job, JobFilter, WithJson};
+use clap::{Args, ValueEnum};
+use rota_client::{BulkOutcome, CancelMode, Client, Error, Job, JobFilter, WithJson};
 
 use super::filter::{FilterArgs, StateArgs};
 use crate::Failure;
 use crate::commands::confirm::Confirm;
 use crate::commands::named;
-use crate::output::{each, plural, print_json, print_line};
+use crate::output::{each, each_told, plural, print_json, print_line};
 
 #[derive(Debug, Args)]
 pub(crate) struct ChangeArgs {
@@ -17,6 +17,41 @@ pub(crate) struct ChangeArgs {
 
     #[command(flatten)]
     matching: MatchingArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CancelArgs {
+    /// How active jobs are cancelled: at once, or by asking their workers; default: as the server is
+    /// configured
+    #[arg(long, value_enum, conflicts_with_all = ["queue", "kind", "state", "since", "until"])]
+    mode: Option<Mode>,
+
+    #[command(flatten)]
+    jobs: ChangeArgs,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Mode {
+    Immediate,
+    Cooperative,
+}
+
+impl CancelArgs {
+    pub async fn run(self, client: &Client, json: bool) -> Result<(), Failure> {
+        let mode = self.mode.map(|mode| match mode {
+            Mode::Immediate => CancelMode::Immediate,
+            Mode::Cooperative => CancelMode::Cooperative,
+        });
+        if self.jobs.ids.is_empty() {
+            return self.jobs.matching.run(Change::Cancel, client, json).await;
+        }
+        let act = async |id: &str| client.cancel_as(id, mode).await;
+        let told = |job: &Job| match job.state.as_str() {
+            "active" => "runs until its worker ends it".to_owned(),
+            _ => Change::Cancel.past().to_owned(),
+        };
+        each_told(&self.jobs.ids, Change::Cancel.past(), "jobs", json, act, told).await
+    }
 }
 
 /// Changes all matching jobs.

@@ -7,9 +7,10 @@ mod show;
 
 use clap::{Args, Subcommand};
 
-use self::change::{Change, ChangeArgs, MatchingArgs};
+use self::change::{CancelArgs, Change, ChangeArgs, MatchingArgs};
 use self::list::ListArgs;
 use crate::Failure;
+use crate::commands::job_options::priority;
 use crate::commands::named;
 use crate::output::{each, print, print_json};
 use crate::remote::Remote;
@@ -39,7 +40,16 @@ Examples:
 const CANCEL_EXAMPLES: &str = "\
 Examples:
   rota jobs cancel 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7
-  rota jobs cancel --queue email --type 'email.*' --yes";
+  rota jobs cancel --queue email --type 'email.*' --yes
+  rota jobs cancel --mode cooperative 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7     ask its worker to end it";
+
+const SET_EXAMPLES: &str = "\
+Examples:
+  rota jobs set 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7 --priority 10
+  rota jobs set 01a1e0cc-0605-7dce-9c50-9ef3db55d8c7 --priority low
+
+The job takes its place among the waiting jobs of its new priority: before all that were enqueued
+after it.";
 
 const RETRY_EXAMPLES: &str = "\
 Examples:
@@ -55,7 +65,7 @@ Examples:
   rota jobs delete --state completed --until 7d --yes
   rota jobs delete --queue email --yes         all that have ended in this queue";
 
-/// List, show, cancel and retry jobs
+/// List, show, change, cancel and retry jobs
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Jobs {
@@ -84,7 +94,18 @@ enum Action {
 
     /// Cancel unfinished jobs
     #[command(after_help = CANCEL_EXAMPLES)]
-    Cancel(ChangeArgs),
+    Cancel(CancelArgs),
+
+    /// Give waiting jobs another priority
+    #[command(after_help = SET_EXAMPLES)]
+    Set {
+        #[arg(value_name = "ID", value_parser = named, required = true)]
+        ids: Vec<String>,
+
+        /// Priority from -100 to 100, higher goes first; or high, normal, low
+        #[arg(long, value_name = "N", value_parser = priority, allow_hyphen_values = true)]
+        priority: i64,
+    },
 
     /// Retry discarded or cancelled jobs from the start
     #[command(after_help = RETRY_EXAMPLES)]
@@ -115,9 +136,10 @@ impl Jobs {
                 let job = client.job(&id).await?;
                 if json { print_json(&job) } else { print(&describe(&job)) }
             }
-            Action::Cancel(jobs) => {
-                let one = async |id: &str| client.cancel(id).await;
-                jobs.run(Change::Cancel, &client, json, one).await
+            Action::Cancel(jobs) => jobs.run(&client, json).await,
+            Action::Set { ids, priority } => {
+                let one = async |id: &str| client.set_priority(id, priority).await;
+                each(&ids, "changed", "jobs", json, one).await
             }
             Action::Retry(jobs) => {
                 let one = async |id: &str| client.retry(id).await;

@@ -20,9 +20,10 @@ use crate::support::Server;
 use crate::wire::{Answer, Wire, request};
 
 /// Every route that takes a body.
-const TAKES_BODY: [(&str, &str); 20] = [
+const TAKES_BODY: [(&str, &str); 21] = [
     ("POST", "/ojs/v1/jobs"),
     ("POST", "/ojs/v1/jobs/batch"),
+    ("PATCH", "/ojs/v1/jobs/01976a3c-0000-7000-8000-00000000000f"),
     ("POST", "/ojs/v1/workers/fetch"),
     ("POST", "/ojs/v1/workers/ack"),
     ("POST", "/ojs/v1/workers/nack"),

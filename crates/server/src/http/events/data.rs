@@ -62,6 +62,9 @@ pub(super) fn data_of(event: &Event, names: &Names) -> Value {
                 "ttl_ms": ttl_ms,
             })
         }
+        EventKind::PriorityChanged { job, previous } => {
+            json!({"previous_priority": previous, "new_priority": job.class.priority})
+        }
         EventKind::Extended { attempt, worker, until, .. } => {
             json!({"attempt": attempt, "worker_id": worker.local(), "visible_until": until.to_string()})
         }

@@ -72,6 +72,7 @@ impl<'a> About<'a> {
             EventKind::Expired { job, from, .. } => {
                 Self::job("job.expired", job).changed(*from, State::Discarded)
             }
+            EventKind::PriorityChanged { job, .. } => Self::job("priority.changed", job),
             EventKind::Extended { job, .. } => Self::job("job.heartbeat", job),
             EventKind::WorkerStarted { worker, .. } => Self::worker("worker.started", worker),
             EventKind::WorkerQuieted { worker, .. } => Self::worker("worker.quiet", worker),
@@ -207,6 +208,7 @@ pub const NAMES: &[&str] = &[
     "job.deleted",
     "job.expired",
     "job.heartbeat",
+    "priority.changed",
     "dead_letter.added",
     "dead_letter.retried",
     "dead_letter.replayed",
