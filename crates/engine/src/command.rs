@@ -53,6 +53,8 @@ pub enum Command<J = Target> {
     SetPriority(Vec<J>, Box<NewPriority>),
     /// Make finished jobs available again.
     Retry(Vec<J>),
+    /// The same for those of the jobs that are still as they were when they were selected.
+    RetryOnly(Vec<J>, Unchanged),
     /// The same for jobs of the dead letter, with changes to the jobs.
     RetryAs(Vec<J>, Box<Override>),
     /// Delete jobs of a dead letter that are too old or too many.
@@ -62,7 +64,7 @@ pub enum Command<J = Target> {
     /// Delete jobs, unless they are active.
     Delete(Vec<J>),
     /// Delete jobs, unless they no longer match what they were selected by.
-    DeleteOnly(Vec<J>, Selected),
+    DeleteOnly(Vec<J>, Unchanged),
     /// Delete finished jobs whose retention has passed.
     Forget(Overdue),
     /// Create a queue that does not exist yet, and keep it while it is idle.
@@ -100,6 +102,15 @@ pub enum Command<J = Target> {
     /// Advance time and do what has become due, a bounded amount at a time. Only this moves time,
     /// so nothing happens to a job between looking it up and acting on it.
     Tick(Now),
+}
+
+/// The one check of whether a job is still as it was when it was selected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unchanged {
+    pub selected: Selected,
+    /// When they were selected. A finished job that ended later has been retried since, and has ended for
+    /// another reason.
+    pub by: Millis,
 }
 
 /// What jobs were selected by. They may have been retried, started or ended since.

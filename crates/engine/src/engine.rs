@@ -145,6 +145,7 @@ impl Engine {
             Command::Activate(targets) => self.activate(&targets),
             Command::SetPriority(targets, new) => self.set_priority(&targets, &new),
             Command::Retry(targets) => self.retry(&targets),
+            Command::RetryOnly(targets, only) => self.retry_only(&targets, only),
             Command::RetryAs(targets, change) => self.retry_as(&targets, &change),
             Command::Prune(prune) => self.prune(&prune),
             Command::Replay(due) => self.replay_dead(due),

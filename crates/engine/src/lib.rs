@@ -51,6 +51,7 @@ mod stats;
 mod tenant;
 mod timers;
 mod transitions;
+mod unchanged;
 mod worker;
 mod worker_tallies;
 
@@ -59,7 +60,7 @@ pub use clock::Now;
 pub use command::{
     Ack, Beat, Command, CronSpec, Enqueue, Failure, Fetch, HandlerCode, Holder, Nack, NewPriority,
     NumbersEdit, Override, Preference, Prune, PutLimit, QueueSettings, Registration, SeenJob,
-    Selected, Settle, Target, TenantChange, WaiterId,
+    Selected, Settle, Target, TenantChange, Unchanged, WaiterId,
 };
 pub use config::{Caps, Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope, Retention};
 pub use cron::{CronView, Overlap};

@@ -46,6 +46,7 @@ impl Command<JobId> {
             | Command::Activate(jobs)
             | Command::SetPriority(jobs, _)
             | Command::Retry(jobs)
+            | Command::RetryOnly(jobs, _)
             | Command::RetryAs(jobs, _)
             | Command::Delete(jobs)
             | Command::DeleteOnly(jobs, _) => ids.extend(jobs),
@@ -80,6 +81,7 @@ impl Command<JobId> {
             Command::Activate(jobs) => Command::Activate(distinct(jobs)?),
             Command::SetPriority(jobs, new) => Command::SetPriority(distinct(jobs)?, new),
             Command::Retry(jobs) => Command::Retry(distinct(jobs)?),
+            Command::RetryOnly(jobs, only) => Command::RetryOnly(distinct(jobs)?, only),
             Command::RetryAs(jobs, change) => Command::RetryAs(distinct(jobs)?, change),
             Command::Delete(jobs) => Command::Delete(distinct(jobs)?),
             Command::DeleteOnly(jobs, only) => Command::DeleteOnly(distinct(jobs)?, only),

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use rota_engine::{
-    CronSpec, Failure, Fetch, Holder, Override, PutLimit, QueueSettings, Registration, Selected,
+    CronSpec, Failure, Fetch, Holder, Override, PutLimit, QueueSettings, Registration, Unchanged,
     WaiterId,
 };
 use rota_model::envelope::NewJob;
@@ -46,7 +46,8 @@ pub enum Request {
     },
     Retry(Vec<JobId>),
     Delete(Vec<JobId>),
-    DeleteOnly(Vec<JobId>, Selected),
+    DeleteOnly(Vec<JobId>, Unchanged),
+    RetryOnly(Vec<JobId>, Unchanged),
     /// Retry a job with another class and body.
     RetryAs(JobId, Box<Override>),
     /// Remove up to this many jobs of a dead letter that are too old or too many.

@@ -11,7 +11,7 @@ use rota_model::{
     RuleName, Seq,
 };
 
-use crate::command::{Prune, later};
+use crate::command::{Prune, Selected, Unchanged, later};
 use crate::dead_letter::{DeadLetterLimits, PruneWork};
 use crate::{DeadShardView, Engine, EventKind, Failure, Reply};
 
@@ -53,10 +53,10 @@ impl Engine {
         let limits = self.dead_letter_limits(&queue);
         let expired_at = limits.expired_at(self.wall());
         let mut pruned = 0;
-        for target in &prune.jobs {
+        let unchanged = Unchanged { selected: Selected::DeadLetter, by: prune.through };
+        for target in prune.jobs.iter().filter(|target| unchanged.includes(target)) {
             let JobRow::Done(done) = &target.now else { continue };
-            let is_here = done.dead.as_ref().is_some_and(|dead| dead.shard == prune.shard)
-                && done.at <= prune.through;
+            let is_here = done.dead.as_ref().is_some_and(|dead| dead.shard == prune.shard);
             let count = self.dead_letters.get(prune.shard).map_or(0, |shard| shard.count);
             if is_here && (done.at <= expired_at || count > limits.max_count) {
                 self.meter(done.class).pruned += 1;

@@ -2,21 +2,18 @@
 
 use rota_model::mutation::Mutation;
 use rota_model::row::{JobRow, Overdue};
-use rota_model::{Done, Ending, State};
+use rota_model::{Done, Ending};
 
 use crate::effect::Changed;
-use crate::{Engine, EventKind, Refusal, Reply, Selected, Target};
+use crate::{Engine, EventKind, Refusal, Reply, Target, Unchanged};
 
 impl Engine {
     pub(crate) fn delete(&mut self, targets: &[Target]) -> Reply {
         Reply::Changed(targets.iter().map(|target| self.delete_one(target)).collect())
     }
 
-    pub(crate) fn delete_only(&mut self, targets: &[Target], only: Selected) -> Reply {
-        let delete = |target: &Target| match only.includes(target) {
-            true => self.delete_one(target),
-            false => Err(Refusal::NoLongerSelected { state: target.state() }),
-        };
+    pub(crate) fn delete_only(&mut self, targets: &[Target], only: Unchanged) -> Reply {
+        let delete = |target: &Target| only.check(target).and_then(|()| self.delete_one(target));
         Reply::Changed(targets.iter().map(delete).collect())
     }
 
@@ -61,17 +58,5 @@ impl Engine {
         self.classes.count_forgotten(done.class, done.ending);
         self.count_kept(done.class, |kept| *kept.get_mut(done.ending) -= 1);
         self.out.mutations.push(Mutation::Delete(done.seq));
-    }
-}
-
-impl Selected {
-    fn includes(self, target: &Target) -> bool {
-        let state = target.state();
-        match (self, &target.now) {
-            (Selected::Waiting, JobRow::Live(_)) => state != State::Active,
-            (Selected::Ended(only), JobRow::Done(_)) => only.is_none_or(|only| state == only),
-            (Selected::DeadLetter, JobRow::Done(done)) => done.ending == Ending::DeadLetter,
-            _ => false,
-        }
     }
 }

@@ -7,11 +7,17 @@ use rota_model::{Class, ClassId, Done, Ending, JobId, State};
 use crate::command::Override;
 use crate::effect::Changed;
 use crate::scheduler::{Size, WaitingJob};
-use crate::{Engine, EventKind, Refusal, Reply, Target};
+use crate::{Engine, EventKind, Refusal, Reply, Target, Unchanged};
 
 impl Engine {
     pub(crate) fn retry(&mut self, targets: &[Target]) -> Reply {
         Reply::Changed(targets.iter().map(|target| self.retry_one(target, None)).collect())
+    }
+
+    pub(crate) fn retry_only(&mut self, targets: &[Target], only: Unchanged) -> Reply {
+        let retry =
+            |target: &Target| only.check(target).and_then(|()| self.retry_one(target, None));
+        Reply::Changed(targets.iter().map(retry).collect())
     }
 
     /// Retries a job with another class and body.

@@ -2,7 +2,7 @@
 
 use rota_engine::{
     Beat, BeatReply, Command, Config, DeadLetterLimits, Enqueue, Failure, HandlerCode, Holder,
-    Nack, Prune, Refusal, Registration, Reply, Selected, Settle, Target,
+    Nack, Prune, Refusal, Registration, Reply, Selected, Settle, Target, Unchanged,
 };
 use rota_model::{Directive, Ending, Millis, Overdue, QueueName, Seq, State, TenantId, WorkerId};
 
@@ -133,7 +133,9 @@ fn a_deletion_spares_jobs_that_have_changed_since_they_were_selected() {
     let mut world = World::new();
     world.enqueue(&job("a"), 1);
     let seq = discard(&mut world);
-    let delete = |only| move |targets| Command::DeleteOnly(targets, only);
+    let by = Millis(i64::MAX);
+    let unchanged = |selected| Unchanged { selected, by };
+    let delete = |only| move |targets| Command::DeleteOnly(targets, unchanged(only));
     let ended = Selected::Ended(Some(State::Discarded));
     changed(&mut world, Command::Retry, seq).unwrap();
     let spared = Err(Refusal::NoLongerSelected { state: State::Available });
@@ -150,6 +152,33 @@ fn a_deletion_spares_jobs_that_have_changed_since_they_were_selected() {
     }
     let deleted = changed(&mut world, delete(Selected::Ended(None)), seq);
     assert_eq!(deleted, Ok((State::Completed, None)));
+}
+
+#[test]
+fn a_job_that_ended_again_since_it_was_selected_is_neither_deleted_nor_retried() {
+    let mut world = World::new();
+    world.enqueue(&job("a"), 1);
+    let seq = discard(&mut world);
+    let by = world.done[&seq].at;
+    world.pass(1_000);
+    changed(&mut world, Command::Retry, seq).unwrap();
+    assert_eq!(discard(&mut world), seq);
+    let spared = Err(Refusal::NoLongerSelected { state: State::Discarded });
+    for selected in [Selected::DeadLetter, Selected::Ended(Some(State::Discarded))] {
+        let unchanged = Unchanged { selected, by };
+        let delete = |targets| Command::DeleteOnly(targets, unchanged);
+        assert_eq!(changed(&mut world, delete, seq), spared, "{selected:?}");
+        let retry = |targets| Command::RetryOnly(targets, unchanged);
+        assert_eq!(changed(&mut world, retry, seq), spared, "{selected:?}");
+    }
+    let now = Unchanged { selected: Selected::DeadLetter, by: world.wall() };
+    let retried = changed(&mut world, |targets| Command::RetryOnly(targets, now), seq);
+    assert_eq!(retried, Ok((State::Discarded, Some(State::Available))));
+    world.fetch(1);
+    changed(&mut world, Command::Cancel, seq).unwrap();
+    let spared = Err(Refusal::NoLongerSelected { state: State::Cancelled });
+    let retried = changed(&mut world, |targets| Command::RetryOnly(targets, now), seq);
+    assert_eq!(retried, spared, "a cancelled job is not in the dead letter");
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use rota_engine::{Changed, Command, Selected};
+use rota_engine::{Command, Selected, Unchanged};
+use rota_model::Ending;
 use rota_model::row::JobRow;
-use rota_model::{Ending, JobId};
 use rota_store::Record;
 use serde_json::json;
 
@@ -35,7 +35,10 @@ pub(super) async fn show(State(app): Shared, name: PathName) -> ApiResult {
 pub(super) async fn retry(State(app): Shared, name: PathName, body: OptionalJson) -> ApiResult {
     let record = find(&app, &name).await?;
     let changed = match dead_letter_override::parse(body.get())? {
-        None => jobs::change_one(&app, &name, |id| Command::Retry(vec![id])).await?,
+        None => {
+            let retry = |id| Command::RetryOnly(vec![id], unchanged(&record));
+            jobs::change_one(&app, &name, retry).await?
+        }
         Some(changes) => {
             let missing = || ApiError::not_found("dead letter job", name.as_str());
             let owner = app.owner_of(&record).await?.ok_or_else(missing)?;
@@ -48,20 +51,20 @@ pub(super) async fn retry(State(app): Shared, name: PathName, body: OptionalJson
 }
 
 pub(super) async fn delete(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
-    let changed =
-        change(&app, &name, |id| Command::DeleteOnly(vec![id], Selected::DeadLetter)).await?;
+    let unchanged = unchanged(&find(&app, &name).await?);
+    let delete = |id| Command::DeleteOnly(vec![id], unchanged);
+    let changed = jobs::change_one(&app, &name, delete).await?;
     let id = changed.id.to_string();
     Ok(reply::ok(&json!({"deleted": true, "job_id": id, "id": id})))
 }
 
-/// Applies a command to a job if it is in the dead letter; any other job is not found.
-async fn change(
-    app: &App,
-    name: &PathName,
-    command: impl FnOnce(JobId) -> Command<JobId>,
-) -> Result<Changed, ApiError> {
-    find(app, name).await?;
-    jobs::change_one(app, name, command).await
+/// The job is in the dead letter as it was read.
+fn unchanged(record: &Record) -> Unchanged {
+    let by = match &record.row {
+        JobRow::Done(done) => done.at,
+        JobRow::Live(live) => live.enqueued,
+    };
+    Unchanged { selected: Selected::DeadLetter, by }
 }
 
 async fn find(app: &App, name: &PathName) -> Result<Record, ApiError> {

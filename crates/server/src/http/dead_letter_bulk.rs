@@ -48,7 +48,7 @@ pub(super) async fn retry(State(app): Shared, body: Json) -> ApiResult {
     let body: RetryBody = body.parse()?;
     bulk::require_confirm(body.confirm)?;
     let filter = filter(body.filter.unwrap_or_default(), "filter.", now(&app))?;
-    let outcome = bulk::apply(&app, Action::Retry, &filter, None).await?;
+    let outcome = bulk::apply(&app, Action::RetryOnly(Selected::DeadLetter), &filter, None).await?;
     let mut answer = outcome.json("retry");
     answer["retried"] = json!(outcome.succeeded);
     Ok(reply::ok(&answer))

@@ -310,7 +310,10 @@ impl World {
                 self.check_replayed(seq)?;
             }
             command => {
-                let retried = matches!(command, Command::Retry(_) | Command::RetryAs(..));
+                let retried = matches!(
+                    command,
+                    Command::Retry(_) | Command::RetryOnly(..) | Command::RetryAs(..)
+                );
                 ensure(retried && scene.names(seq), Rule::Unasked, || {
                     format!("nobody retried job {seq}")
                 })?;
@@ -331,14 +334,18 @@ impl World {
         };
         let asked = match (&scene.step.command, &job.place) {
             (Command::Delete(_), _) => scene.names(seq) && job.state() != State::Active,
-            (Command::DeleteOnly(_, Selected::Waiting), JobRow::Live(_)) => {
-                scene.names(seq) && job.state() != State::Active
-            }
-            (Command::DeleteOnly(_, Selected::Ended(only)), JobRow::Done(_)) => {
-                scene.names(seq) && only.is_none_or(|only| job.state() == only)
-            }
-            (Command::DeleteOnly(_, Selected::DeadLetter), JobRow::Done(done)) => {
-                scene.names(seq) && done.ending == Ending::DeadLetter
+            (Command::DeleteOnly(_, only), row) => {
+                let is_selected = match (only.selected, row) {
+                    (Selected::Waiting, JobRow::Live(_)) => job.state() != State::Active,
+                    (Selected::Ended(state), JobRow::Done(done)) => {
+                        done.at <= only.by && state.is_none_or(|state| job.state() == state)
+                    }
+                    (Selected::DeadLetter, JobRow::Done(done)) => {
+                        done.at <= only.by && done.ending == Ending::DeadLetter
+                    }
+                    _ => false,
+                };
+                scene.names(seq) && is_selected
             }
             (Command::Prune(_), JobRow::Done(_)) => {
                 self.check_pruned(seq)?;

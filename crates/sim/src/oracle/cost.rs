@@ -37,6 +37,7 @@ fn named_by(command: &Command) -> Option<usize> {
         | Command::Activate(targets)
         | Command::SetPriority(targets, _)
         | Command::Retry(targets)
+        | Command::RetryOnly(targets, _)
         | Command::RetryAs(targets, _)
         | Command::Delete(targets)
         | Command::DeleteOnly(targets, _) => Some(targets.len()),

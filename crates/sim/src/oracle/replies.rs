@@ -2,7 +2,7 @@
 
 use rota_engine::{
     Admission, BeatReply, CapReached, Capped, Changed, Command, Enqueue, Fetch, Holder, Refusal,
-    Reply, SeenJob, Selected, Settle, Settled, Target,
+    Reply, SeenJob, Selected, Settle, Settled, Target, Unchanged,
 };
 use rota_model::row::JobRow;
 use rota_model::{Directive, Ending, State};
@@ -68,6 +68,7 @@ impl World {
                 | Command::Activate(targets)
                 | Command::SetPriority(targets, _)
                 | Command::Retry(targets)
+                | Command::RetryOnly(targets, _)
                 | Command::RetryAs(targets, _)
                 | Command::Delete(targets)
                 | Command::DeleteOnly(targets, _),
@@ -185,9 +186,14 @@ fn holds(target: &Target, holder: &Holder) -> bool {
     }
 }
 
-fn is_selected(target: &Target, only: Selected) -> bool {
+fn is_selected(target: &Target, only: Unchanged) -> bool {
     let dead = |row: &JobRow| matches!(row, JobRow::Done(d) if d.ending == Ending::DeadLetter);
-    match only {
+    if let JobRow::Done(done) = &target.now
+        && done.at > only.by
+    {
+        return false;
+    }
+    match only.selected {
         Selected::Waiting => State::WAITING.contains(&target.state()),
         Selected::Ended(None) => target.state().is_terminal(),
         Selected::Ended(Some(state)) => target.state() == state,
@@ -206,6 +212,9 @@ fn check_changed(command: &Command, target: &Target, outcome: &Result<Changed, R
             matches!(&target.now, JobRow::Live(live) if SeenJob::of(live) == new.seen)
                 && state != State::Active
         }
+        Command::RetryOnly(_, only) => {
+            is_selected(target, *only) && matches!(state, State::Discarded | State::Cancelled)
+        }
         Command::Delete(_) => state != State::Active,
         Command::DeleteOnly(_, only) => is_selected(target, *only),
         _ => state == State::Pending,
@@ -223,7 +232,10 @@ fn check_changed(command: &Command, target: &Target, outcome: &Result<Changed, R
             let capped = matches!(reached.capped, Capped::Queues | Capped::Classes);
             let new_class = matches!(
                 command,
-                Command::Retry(_) | Command::RetryAs(..) | Command::SetPriority(..)
+                Command::Retry(_)
+                    | Command::RetryOnly(..)
+                    | Command::RetryAs(..)
+                    | Command::SetPriority(..)
             );
             capped && is_full(reached) && may && new_class
         }

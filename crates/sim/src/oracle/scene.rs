@@ -165,6 +165,7 @@ fn targets(command: &Command) -> Vec<&Target> {
         | Command::Activate(all)
         | Command::SetPriority(all, _)
         | Command::Retry(all)
+        | Command::RetryOnly(all, _)
         | Command::RetryAs(all, _)
         | Command::Delete(all)
         | Command::DeleteOnly(all, _) => all.iter().collect(),

@@ -57,6 +57,7 @@ impl Runtime {
                 Command::SetPriority(vec![target], Box::new(NewPriority { priority, body, seen }))
             }
             Request::Retry(ids) => Command::Retry(self.targets(&ids)),
+            Request::RetryOnly(ids, only) => Command::RetryOnly(self.targets(&ids), only),
             Request::RetryAs(id, change) => Command::RetryAs(self.targets(&[id]), change),
             Request::Prune(limit) => match self.prune(limit) {
                 Some(prune) => Command::Prune(Box::new(prune)),

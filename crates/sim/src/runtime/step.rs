@@ -121,7 +121,9 @@ fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
         Command::Cancel(targets) => write_targets(f, "cancel", targets),
         Command::RequestCancel(targets) => write_targets(f, "request_cancel", targets),
         Command::Activate(targets) => write_targets(f, "activate", targets),
-        Command::Retry(targets) => write_targets(f, "retry", targets),
+        Command::Retry(targets) | Command::RetryOnly(targets, _) => {
+            write_targets(f, "retry", targets)
+        }
         Command::RetryAs(targets, _) => write_targets(f, "retry-as", targets),
         Command::SetPriority(targets, new) => {
             write_targets(f, "priority", targets)?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rota_engine::{CronSpec, Now, Overlap, Override, QueueSettings, Selected};
+use rota_engine::{CronSpec, Now, Overlap, Override, QueueSettings, Selected, Unchanged};
 use rota_model::cron::Schedule;
 use rota_model::{CronName, DeadLetterSettings, Directive, JobId, State, WorkerId};
 
@@ -26,8 +26,8 @@ impl Workload {
                 Some(id) => Request::Activate(id),
                 None => Request::Tick,
             },
-            2 => self.retry(),
-            3 => self.delete(),
+            2 => self.retry(now),
+            3 => self.delete(now),
             4 => Request::PauseQueue(self.queue()),
             5 => Request::ResumeQueue(self.queue()),
             6 => self.configure(),
@@ -48,18 +48,27 @@ impl Workload {
         Request::SetPriority { job, priority, body, stale: self.aside.percent(5) }
     }
 
-    fn delete(&mut self) -> Request {
-        let only = match self.aside.below(5) {
+    fn delete(&mut self, now: Now) -> Request {
+        match self.unchanged(now) {
+            Some(only) => Request::DeleteOnly(self.known_ids(5), only),
+            None => Request::Delete(self.known_ids(5)),
+        }
+    }
+
+    /// Jobs were selected a moment ago, or some time before.
+    fn unchanged(&mut self, now: Now) -> Option<Unchanged> {
+        let selected = match self.aside.below(5) {
             0 => Selected::Waiting,
             1 => Selected::Ended(None),
             2 => Selected::Ended(Some(State::Discarded)),
             3 => Selected::DeadLetter,
-            _ => return Request::Delete(self.known_ids(5)),
+            _ => return None,
         };
-        Request::DeleteOnly(self.known_ids(5), only)
+        let ago = self.aside.one_of([0, 1_000, 60_000]);
+        Some(Unchanged { selected, by: now.wall.saturating_sub_ms(ago) })
     }
 
-    fn retry(&mut self) -> Request {
+    fn retry(&mut self, now: Now) -> Request {
         match self.aside.below(4) {
             0 => {
                 let change = Override { class: self.class(), body: body() };
@@ -68,6 +77,10 @@ impl Workload {
                     None => Request::Tick,
                 }
             }
+            1 => match self.unchanged(now) {
+                Some(only) => Request::RetryOnly(self.known_ids(5), only),
+                None => Request::Retry(self.known_ids(5)),
+            },
             _ => Request::Retry(self.known_ids(5)),
         }
     }

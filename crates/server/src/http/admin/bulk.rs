@@ -1,7 +1,7 @@
 //! Bulk operations: retries, cancels or deletes all jobs that match a filter, in slices.
 
 use axum::extract::State;
-use rota_engine::{Changed, Command, Refusal, Reply, Selected};
+use rota_engine::{Changed, Command, Refusal, Reply, Selected, Unchanged};
 use rota_model::row::JobRow;
 use rota_model::{JobId, Millis, Rejection, State as JobState, duration};
 use rota_store::{Order, Record, Selection};
@@ -28,6 +28,8 @@ const MAX_ATTEMPTS: u32 = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Action {
     Retry,
+    /// Retries jobs that are still as they were when they were selected.
+    RetryOnly(Selected),
     Cancel,
     /// Cancels active jobs by asking their workers.
     RequestCancel,
@@ -122,13 +124,17 @@ async fn run_body(app: &App, name: &PathName, body: BulkBody) -> ApiResult {
             let filter = filter(action, body)?;
             let action = match action {
                 Action::Delete => Action::DeleteOnly(Selected::Ended(filter.state)),
+                Action::Retry => {
+                    let state = filter.state.unwrap_or(JobState::Discarded);
+                    Action::RetryOnly(Selected::Ended(Some(state)))
+                }
                 action => action,
             };
             apply(app, action, &filter, before).await?
         }
     };
     let changed = match action {
-        Action::Retry => "retried",
+        Action::Retry | Action::RetryOnly(_) => "retried",
         Action::Cancel | Action::RequestCancel => "cancelled",
         Action::Delete | Action::DeleteOnly(_) => "deleted",
     };
@@ -149,8 +155,9 @@ async fn apply_to(app: &App, action: Action, ids: &[String]) -> Result<Outcome, 
     };
     let ids: Vec<JobId> = ids.iter().enumerate().map(parse).collect::<Result<_, _>>()?;
     let mut outcome = Outcome::default();
+    let by = app.handle.look(|engine| engine.now().wall).await?;
     for slice in ids.chunks(SLICE) {
-        change(app, action, slice.to_vec(), &mut outcome).await?;
+        change(app, action, by, slice.to_vec(), &mut outcome).await?;
     }
     Ok(outcome)
 }
@@ -200,7 +207,7 @@ pub(in crate::http) async fn apply(
     let mut outcome = Outcome::default();
     let Some(mut query) = filter.query(app).await? else { return Ok(outcome) };
     // Leaves out jobs that are enqueued while this runs.
-    let newest = app.handle.look(rota_engine::Engine::next_seq).await?;
+    let (newest, by) = app.handle.look(|engine| (engine.next_seq(), engine.now().wall)).await?;
     query.order = Order::OldestFirst;
     query.limit = SLICE;
     query.scan = SCAN;
@@ -209,7 +216,7 @@ pub(in crate::http) async fn apply(
         let matches = |record: &&Record| record.seq < newest && is_before(record, ended_before);
         let ids: Vec<JobId> = page.records.iter().filter(matches).map(|r| r.body.id).collect();
         if !ids.is_empty() {
-            change(app, action, ids, &mut outcome).await?;
+            change(app, action, by, ids, &mut outcome).await?;
         }
         match page.next {
             Some(next) if next < newest => query.after = Some(next),
@@ -229,13 +236,15 @@ fn is_before(record: &Record, before: Option<Millis>) -> bool {
 async fn change(
     app: &App,
     action: Action,
+    by: Millis,
     ids: Vec<JobId>,
     outcome: &mut Outcome,
 ) -> Result<(), ApiError> {
-    let results = send(app, action, &ids).await?;
+    let results = send(app, action, by, &ids).await?;
     for (result, id) in results.into_iter().zip(ids) {
         // Deleted meanwhile, by retention or another request.
-        if matches!((&result, action), (Err(Refusal::UnknownJob), Action::DeleteOnly(_))) {
+        let by_filter = matches!(action, Action::DeleteOnly(_) | Action::RetryOnly(_));
+        if by_filter && matches!(result, Err(Refusal::UnknownJob)) {
             continue;
         }
         outcome.matched += 1;
@@ -264,16 +273,22 @@ async fn change(
 async fn send(
     app: &App,
     action: Action,
+    by: Millis,
     ids: &[JobId],
 ) -> Result<Vec<Result<Changed, Refusal>>, ApiError> {
     let mut attempts_left = MAX_ATTEMPTS;
     loop {
         let command = match action {
             Action::Retry => Command::Retry(ids.to_vec()),
+            Action::RetryOnly(selected) => {
+                Command::RetryOnly(ids.to_vec(), Unchanged { selected, by })
+            }
             Action::Cancel => Command::Cancel(ids.to_vec()),
             Action::RequestCancel => Command::RequestCancel(ids.to_vec()),
             Action::Delete => Command::Delete(ids.to_vec()),
-            Action::DeleteOnly(only) => Command::DeleteOnly(ids.to_vec(), only),
+            Action::DeleteOnly(selected) => {
+                Command::DeleteOnly(ids.to_vec(), Unchanged { selected, by })
+            }
         };
         attempts_left -= 1;
         match app.ask(command).await {
@@ -286,7 +301,7 @@ async fn send(
 
 fn filter(action: Action, body: FilterBody) -> Result<Filter, ApiError> {
     let allowed: Vec<JobState> = match action {
-        Action::Retry => vec![JobState::Discarded, JobState::Cancelled],
+        Action::Retry | Action::RetryOnly(_) => vec![JobState::Discarded, JobState::Cancelled],
         Action::Delete | Action::DeleteOnly(_) => {
             vec![JobState::Completed, JobState::Discarded, JobState::Cancelled]
         }
@@ -296,7 +311,7 @@ fn filter(action: Action, body: FilterBody) -> Result<Filter, ApiError> {
     };
     let default = match action {
         // Retrying all cancelled jobs is rarely intended, so it must be asked for.
-        Action::Retry => Selection::state(JobState::Discarded),
+        Action::Retry | Action::RetryOnly(_) => Selection::state(JobState::Discarded),
         _ => allowed.iter().fold(Selection::NONE, |select, state| select.with(*state)),
     };
     let mut filter = Filter::all(default);
