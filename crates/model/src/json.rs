@@ -16,7 +16,7 @@ use crate::Rejection;
 
 pub use closed::{check_members, unknown_member};
 pub use one_line::on_one_line;
-pub use path::path_of_error;
+pub use path::{path_of_error, path_of_owner};
 
 /// The members of a JSON object in order, with unparsed values.
 pub type Members<'a> = Vec<(Cow<'a, str>, &'a RawValue)>;

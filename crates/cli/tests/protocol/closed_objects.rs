@@ -69,6 +69,12 @@ fn unknown_members_are_errors() {
         ),
         ("PUT admin/queues/a/config", json!({"concurency": 1}), "concurency", "concurrency"),
         (
+            "POST admin/jobs/bulk/cancel",
+            json!({"confirm": true, "filter": {"state": "active", "quue": "q"}}),
+            "filter.quue",
+            "queue",
+        ),
+        (
             "DELETE admin/queues/a/jobs",
             json!({"states": ["completed"], "confirm": true, "older": "x"}),
             "older",

@@ -64,6 +64,11 @@ impl EventStream {
         Self { reader, head, last_id: String::new(), comments: Vec::new() }
     }
 
+    /// Says that nothing more will be sent, and goes on reading.
+    pub fn close_sending_side(&self) {
+        self.reader.get_ref().shutdown(std::net::Shutdown::Write).expect("the connection is open");
+    }
+
     /// The next event in whatever form; `None` at the orderly end of the stream.
     #[track_caller]
     pub fn pushed(&mut self) -> Option<Pushed> {

@@ -224,6 +224,26 @@ fn a_silent_stream_is_kept_alive_and_moves_on() {
 }
 
 #[test]
+fn a_client_that_sends_nothing_more_still_gets_its_events() {
+    let server = Server::start_with(&["--limits-event-streams", "1"]);
+    let mut stream = EventStream::open(&server, ALL);
+    stream.close_sending_side();
+    // The server finds out that somebody is still there.
+    let probes = std::iter::repeat_with(|| stream.comment()).filter(String::is_empty);
+    assert_eq!(probes.take(2).count(), 2);
+    for _ in 0..3 {
+        let id = server.enqueue(job_on("q"));
+        assert_eq!(stream.event()["subject"], id);
+    }
+    assert!(EventStream::request(&server, ALL, &[]).head.starts_with("HTTP/1.1 503"));
+    drop(stream);
+    let open = || EventStream::request(&server, ALL, &[]).head.starts_with("HTTP/1.1 200");
+    server.enqueue(job_on("q"));
+    server.enqueue(job_on("q"));
+    eventually("there is room again", || open().then_some(()));
+}
+
+#[test]
 fn a_stop_ends_streams_at_once() {
     let mut server = Server::start_with(&WITHOUT_END);
     let streams: Vec<_> = (0..20).map(|_| EventStream::open(&server, ALL)).collect();

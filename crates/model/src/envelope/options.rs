@@ -189,7 +189,9 @@ fn start_at<'a>(
     };
     if start.as_ref().is_some_and(|t| t.at.0.saturating_sub(now.0) > rules.max_schedule_ms) {
         let days = rules.max_schedule_ms / 86_400_000;
-        return Err(Rejection::value("scheduled_at", format!("is more than {days} days ahead")));
+        let name =
+            if fields.option("scheduled_at").is_some() { "scheduled_at" } else { "delay_until" };
+        return Err(Rejection::value(name, format!("is more than {days} days ahead")));
     }
     Ok(start)
 }

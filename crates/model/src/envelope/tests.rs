@@ -152,6 +152,8 @@ fn invalid_values_are_reported_by_field() {
     for (options, field) in [
         (json!({"priority": 101}), "priority"),
         (json!({"priority": -101}), "priority"),
+        (json!({"scheduled_at": "9999-03-15T09:30:00Z"}), "scheduled_at"),
+        (json!({"delay_until": "9999-03-15T09:30:00Z"}), "delay_until"),
         (json!({"retry": {"max_attempts": -1}}), "retry.max_attempts"),
         (json!({"retry": {"backoff_coefficient": 0.5}}), "retry.backoff_coefficient"),
         (json!({"retry": {"initial_interval": "1s"}}), "retry.initial_interval"),

@@ -19,8 +19,12 @@ pub(super) fn path_at(text: &str, position: usize, key: Option<&str>) -> String 
     if let (Some(Open::Object(last)), Some(key)) = (open.last_mut(), key) {
         *last = key;
     }
+    path_to(&open)
+}
+
+fn path_to(open: &[Open<'_>]) -> String {
     let mut path = String::new();
-    for part in &open {
+    for part in open {
         match part {
             Open::Array(index) => path.push_str(&format!("[{index}]")),
             Open::Object("") => {}
@@ -47,9 +51,21 @@ pub fn path_of_error(text: &str, error: &serde_json::Error) -> String {
     {
         return name.to_owned();
     }
+    path_at(text, position_of(text, error), None)
+}
+
+/// The path of the object that has a member which serde does not know; empty at the top level.
+#[must_use]
+pub fn path_of_owner(text: &str, error: &serde_json::Error) -> String {
+    let mut open = open_at(text, position_of(text, error));
+    open.pop();
+    path_to(&open)
+}
+
+fn position_of(text: &str, error: &serde_json::Error) -> usize {
     let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));
     let position = lines.map(str::len).sum::<usize>() + error.column().saturating_sub(1);
-    path_at(text, position.min(text.len()), None)
+    position.min(text.len())
 }
 
 /// The objects and arrays that are open at this position, outermost first.

@@ -71,7 +71,7 @@ pub(super) fn parse<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Result<T, A
     serde_json::from_str(text).map_err(|error| {
         // An unknown member is found before the rest has been parsed.
         let error = serde_json::from_str::<IgnoredAny>(text).err().unwrap_or(error);
-        if let Some(rejection) = unknown_field(&error) {
+        if let Some(rejection) = unknown_field(text, &error) {
             rejection.into()
         } else if error.is_data() {
             let message = format!("The body does not fit: {}.", describe(&error));
@@ -84,11 +84,11 @@ pub(super) fn parse<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Result<T, A
 
 /// The error for a member that a struct does not have, made from serde's message, which is the only place
 /// that names it: "unknown field `a`, expected one of `b`, `c` at line 1 column 2".
-fn unknown_field(error: &serde_json::Error) -> Option<Rejection> {
+fn unknown_field(body: &str, error: &serde_json::Error) -> Option<Rejection> {
     let text = error.to_string();
     let (name, rest) = text.strip_prefix("unknown field `")?.split_once("`, ")?;
     let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
-    Some(json::unknown_member(name, &known, "", "this object"))
+    Some(json::unknown_member(name, &known, &json::path_of_owner(body, error), "this object"))
 }
 
 /// serde's message, with Rust's type names replaced by words a client understands.

@@ -56,7 +56,7 @@ pub(in crate::http) async fn fetch(State(app): Shared, body: Json) -> ApiResult 
         // May be empty: the engine knows the queues of the worker's pool or registration.
         queues: named.iter().map(|name| app.queue(name)).collect::<Result<_, _>>()?,
         count: count(&app, body.count)?,
-        worker: body.worker_id.as_deref().map(|id| worker_id(id)).transpose()?,
+        worker: body.worker_id.as_deref().map(worker_id).transpose()?,
         pool: body.pool.as_deref().map(pool).transpose()?,
         tenant: caller(),
         preference,
