@@ -4,7 +4,6 @@
 //! which has the job's current row. [`Command::resolve`] turns ids into targets. In a `Vec<J>`, no job
 //! is named twice.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -13,12 +12,12 @@ use rota_model::envelope::NewJob;
 use rota_model::row::JobRow;
 use rota_model::{
     Class, ClassId, CronName, DeadLetterSettings, DeadShardId, Directive, DueReplay, JobId,
-    LimitKey, LimitNumbers, Live, Millis, Overdue, PoolConfig, PoolName, QueueName, QueueStrategy,
-    Rate, Seq, State, TenantConfig, TenantId, Weight, WorkerId,
+    LimitKey, LimitNumbers, Live, Millis, Overdue, PoolConfig, PoolName, QueueName, Rate, Seq,
+    State, TenantConfig, TenantId, WorkerId,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{Bounds, Now, Overlap};
+use crate::{Bounds, Now, Overlap, Preference, Registration, Settle};
 
 #[derive(Debug, Clone)]
 pub enum Command<J = Target> {
@@ -166,14 +165,6 @@ impl Fetch {
     }
 }
 
-/// The queue strategy and weights that a worker asks for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Preference {
-    pub strategy: QueueStrategy,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub weights: BTreeMap<QueueName, Weight>,
-}
-
 /// A change of a tenant's configuration through the API.
 #[derive(Debug, Clone)]
 pub struct TenantChange {
@@ -272,55 +263,6 @@ pub struct Prune<J = Target> {
     pub oldest: Option<Millis>,
 }
 
-/// Who reports the end of an execution, to be compared with who holds the job.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Holder {
-    pub worker: Option<WorkerId>,
-    pub attempt: Option<u32>,
-}
-
-#[derive(Debug, Clone)]
-pub enum Settle<J = Target> {
-    Ack(Ack<J>),
-    Nack(Nack<J>),
-}
-
-#[derive(Debug, Clone)]
-pub struct Ack<J = Target> {
-    pub job: J,
-    pub holder: Holder,
-    pub result: Option<Bytes>,
-}
-
-#[derive(Debug, Clone)]
-pub struct Nack<J = Target> {
-    pub job: J,
-    pub holder: Holder,
-    pub failure: Failure,
-    /// Return it to the queue at once, because the worker could not run it.
-    pub requeue: bool,
-}
-
-/// A failed execution.
-#[derive(Debug, Clone)]
-pub struct Failure {
-    pub kind: Arc<str>,
-    pub code: Option<HandlerCode>,
-    pub retryable: bool,
-    /// The handler hit an external limit that lasts until then.
-    pub limited_until: Option<Millis>,
-    /// JSON members (type, message, ...) without braces, as they are stored.
-    pub json: Bytes,
-}
-
-/// What the handler asks to be done with the job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HandlerCode {
-    Retry,
-    Discard,
-    DeadLetter,
-}
-
 /// A job that a client named, with its current row.
 #[derive(Debug, Clone)]
 pub struct Target {
@@ -356,35 +298,6 @@ pub struct Beat<J = Target> {
     pub about: Box<Registration>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Registration {
-    pub worker: WorkerId,
-    /// The tenant of the worker. It is fixed when the worker is first seen.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tenant: Option<TenantId>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hostname: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pid: Option<u64>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub queues: Vec<QueueName>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub concurrency: Option<u32>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub labels: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pool: Option<PoolName>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub preference: Option<Preference>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub started_at: Option<String>,
-    /// JSON for clients; the engine does not read it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<serde_json::Value>,
-}
-
 /// An operator's settings for one queue. `None` means the server's default.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct QueueSettings {
@@ -417,42 +330,6 @@ pub struct CronSpec {
     pub body: Bytes,
     /// A JSON object for clients: type, args, options, description ...
     pub shown: Bytes,
-}
-
-impl Registration {
-    /// A registration with nothing but the worker's id.
-    #[must_use]
-    pub fn named(worker: WorkerId) -> Self {
-        Self {
-            worker,
-            tenant: None,
-            hostname: None,
-            pid: None,
-            queues: Vec::new(),
-            concurrency: None,
-            labels: Vec::new(),
-            pool: None,
-            preference: None,
-            version: None,
-            started_at: None,
-            metadata: None,
-        }
-    }
-}
-
-impl Failure {
-    /// A failure detected by the server. `message` must not need escaping in JSON.
-    pub(crate) fn by_server(kind: &'static str, message: &str) -> Self {
-        let json =
-            format!(r#""type":"{kind}","code":"{kind}","message":"{message}","retryable":true"#);
-        Self {
-            kind: kind.into(),
-            code: None,
-            retryable: true,
-            limited_until: None,
-            json: json.into(),
-        }
-    }
 }
 
 /// `now` plus `ms` milliseconds, without overflow.

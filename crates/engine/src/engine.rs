@@ -10,7 +10,7 @@ use crate::active::Actives;
 use crate::admission::{RoomChecks, WaitingEnqueues};
 use crate::classes::Classes;
 use crate::commands::OpenIntervals;
-use crate::cron::Crons;
+use crate::cron_table::Crons;
 use crate::dead_letter::DeadLetters;
 use crate::deadlines::Deadlines;
 use crate::hasher;

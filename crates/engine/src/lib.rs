@@ -20,6 +20,7 @@ mod counting;
 mod creation;
 mod cron;
 mod cron_history;
+mod cron_table;
 mod dead_letter;
 mod deadlines;
 mod effect;
@@ -41,10 +42,12 @@ mod noisy_tenants;
 mod pool_watch;
 mod queue;
 mod refusal;
+mod registration;
 mod resolve;
 mod restore;
 mod runtimes;
 mod scheduler;
+mod settlement;
 mod shard;
 mod slab;
 mod stats;
@@ -58,9 +61,8 @@ mod worker_tallies;
 pub use caps::{Asker, CapCounter, CapReached, Capped};
 pub use clock::Now;
 pub use command::{
-    Ack, Beat, Command, CronSpec, Enqueue, Failure, Fetch, HandlerCode, Holder, Nack, NewPriority,
-    NumbersEdit, Override, Preference, Prune, PutLimit, QueueSettings, Registration, SeenJob,
-    Selected, Settle, Target, TenantChange, Unchanged, WaiterId,
+    Beat, Command, CronSpec, Enqueue, Fetch, NewPriority, NumbersEdit, Override, Prune, PutLimit,
+    QueueSettings, SeenJob, Selected, Target, TenantChange, Unchanged, WaiterId,
 };
 pub use config::{Caps, Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope, Retention};
 pub use cron::{CronView, Overlap};
@@ -84,9 +86,11 @@ pub use meters::{LabelIx, Meter, MetricBounds, Times};
 pub use noisy_tenants::Noisiness;
 pub use queue::{Backpressure, Bounds};
 pub use refusal::Refusal;
+pub use registration::{Preference, Registration};
 pub use resolve::Resolved;
 pub use restore::Restore;
 pub use scheduler::limits::LimitKind;
+pub use settlement::{Ack, Failure, HandlerCode, Holder, Nack, Settle};
 pub use stats::{Histogram, Interval};
 pub use tenant::{Change, ConfigOrigin, Tally, Throttle};
 pub use worker_tallies::WorkerCounts;

@@ -5,7 +5,6 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, Row};
 
 use crate::internal_error::InternalError;
-use crate::pragma::BUSY_TIMEOUT;
 
 /// Target length of the WAL under load.
 const MAX_PAGES: u64 = 4096;
@@ -57,9 +56,10 @@ const TRUNCATE_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Checkpoints everything and truncates the WAL, unless a reader still uses it.
 pub(crate) fn truncate(conn: &Connection) -> Result<(), InternalError> {
+    let usual_ms: i64 = conn.pragma_query_value(None, "busy_timeout", |row| row.get(0))?;
     conn.busy_timeout(TRUNCATE_TIMEOUT)?;
     let truncated = run(conn, "PRAGMA wal_checkpoint(TRUNCATE)");
-    conn.busy_timeout(BUSY_TIMEOUT)?;
+    conn.pragma_update(None, "busy_timeout", usual_ms)?;
     truncated
 }
 
@@ -74,4 +74,32 @@ fn run(conn: &Connection, pragma: &str) -> Result<(), InternalError> {
 
 fn is_full(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pragma::{connect, enable_wal};
+
+    /// On a full disk and at shutdown, the server truncates its WAL. It must not wait for a backup.
+    #[test]
+    fn a_truncation_ends_while_somebody_still_reads() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("x.db");
+        let (writer, reader) = (connect(&path).unwrap(), connect(&path).unwrap());
+        assert!(enable_wal(&writer).unwrap());
+        writer.execute_batch("CREATE TABLE t (a)").unwrap();
+        reader.execute_batch("BEGIN; SELECT * FROM t").unwrap();
+        writer.execute_batch("INSERT INTO t VALUES (1)").unwrap();
+        // Anything that waits for the reader never ends.
+        let hour_ms = 3_600_000_i64;
+        writer.busy_timeout(Duration::from_millis(hour_ms as u64)).unwrap();
+        truncate(&writer).unwrap();
+        assert!(wal_state(&writer).unwrap().pages > 0, "the reader still needs the WAL");
+        let usual: i64 = writer.pragma_query_value(None, "busy_timeout", |row| row.get(0)).unwrap();
+        assert_eq!(usual, hour_ms);
+        reader.execute_batch("COMMIT").unwrap();
+        truncate(&writer).unwrap();
+        assert_eq!(wal_state(&writer).unwrap(), Wal::default());
+    }
 }

@@ -21,7 +21,7 @@ const WAL_SIZE_LIMIT: u64 = 64 << 20;
 /// Capacity of the statement cache; all statements of a connection fit.
 const CACHED_STATEMENTS: usize = 64;
 /// Writer and readers do not block each other; only opening and closing connections may, briefly.
-pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Opens a connection without reading the file yet.
 pub(crate) fn connect(path: &Path) -> Result<Connection, InternalError> {

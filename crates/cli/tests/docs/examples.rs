@@ -199,9 +199,9 @@ fn normal(text: &str) -> String {
         let word = without_numbers(word);
         match (&*word, words.last().map(|before| &**before)) {
             // `2s ago`, `in 2h`, `now`.
-            ("ago" | "ago)", Some(_)) => drop(words.pop()),
+            ("ago" | "ago)" | "ago:", Some(_)) => drop(words.pop()),
             (time, Some("in" | "(in")) if is_duration(time) => drop(words.pop()),
-            ("now" | "(now)", _) => {}
+            ("now" | "(now)" | "now:", _) => {}
             _ => words.push(word),
         }
     }

@@ -11,6 +11,7 @@ mod support;
 mod event_stream_reader;
 mod shorthand;
 mod states;
+mod web_socket_connections;
 mod web_socket_reader;
 
 mod ack_and_nack;

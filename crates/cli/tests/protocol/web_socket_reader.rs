@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tungstenite::client::IntoClientRequest;
 use tungstenite::handshake::client::Response;
 use tungstenite::http::{HeaderName, HeaderValue};
@@ -100,4 +100,9 @@ impl Socket {
         self.inner.get_mut().read_exact(&mut bytes).unwrap();
         bytes
     }
+}
+
+/// A request to subscribe to a channel.
+pub fn subscribe(channel: &str) -> Value {
+    json!({"action": "subscribe", "channel": channel})
 }

@@ -1,13 +1,14 @@
 //! An engine with its clock in the test's hand.
 
+mod jobs;
 mod store;
 
 use std::collections::BTreeMap;
 
 use rota_engine::{
-    Ack, Cap, Caps, Claimed, Command, Config, Effects, Engine, Enqueue, EventKind, Failure, Fetch,
-    Holder, Interval, Nack, Now, Preference, PutLimit, Reply, Restore, Settle, Target,
-    TenantChange, WaiterId,
+    Ack, Claimed, Command, Config, Effects, Engine, Enqueue, EventKind, Failure, Fetch, Holder,
+    Interval, Nack, Now, Preference, PutLimit, Reply, Restore, Settle, Target, TenantChange,
+    WaiterId,
 };
 use rota_model::envelope::NewJob;
 use rota_model::limit::parse_rate_limit;
@@ -18,7 +19,9 @@ use rota_model::{
     Class, ClassId, Done, ErrorRow, IdKey, JobId, JobType, LimitKey, Live, Millis, Policy,
     PoolConfig, PoolName, QueueName, Scope, Seq, State, TenantConfig, TenantId,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
+
+pub use jobs::{Job, cap_keys, cap_queues, concurrency, count, job, name, pool, rate};
 
 pub const EPOCH: i64 = 1_770_000_000_000;
 
@@ -51,50 +54,6 @@ pub struct World {
     number: u64,
     next_id: u128,
     owners: BTreeMap<Seq, (String, String)>,
-}
-
-/// A job to be enqueued.
-#[derive(Clone)]
-pub struct Job {
-    pub tenant: &'static str,
-    pub queue: &'static str,
-    pub kind: &'static str,
-    pub priority: i16,
-    pub limit: Option<Value>,
-    pub start_in: Option<i64>,
-    pub size: usize,
-}
-
-pub fn job(tenant: &'static str) -> Job {
-    Job { tenant, queue: "default", kind: "t", priority: 0, limit: None, start_in: None, size: 10 }
-}
-
-impl Job {
-    pub fn queue(self, queue: &'static str) -> Self {
-        Self { queue, ..self }
-    }
-
-    pub fn kind(self, kind: &'static str) -> Self {
-        Self { kind, ..self }
-    }
-
-    pub fn priority(self, priority: i16) -> Self {
-        Self { priority, ..self }
-    }
-
-    pub fn limit(self, limit: Value) -> Self {
-        Self { limit: Some(limit), ..self }
-    }
-}
-
-/// So many queues for each tenant.
-pub fn cap_queues(per_tenant: usize) -> Caps {
-    Caps { queues: Cap { total: 100_000, per_tenant }, ..Caps::default() }
-}
-
-/// So many rate limits on the jobs of each tenant.
-pub fn cap_keys(rate_keys_per_tenant: usize) -> Caps {
-    Caps { rate_keys_per_tenant, ..Caps::default() }
 }
 
 impl World {
@@ -391,25 +350,4 @@ impl World {
     pub fn has_event(&self, wanted: impl Fn(&EventKind) -> bool) -> bool {
         self.events.iter().any(wanted)
     }
-}
-
-pub fn count(all: &[String], one: &str) -> usize {
-    all.iter().filter(|name| *name == one).count()
-}
-
-pub fn concurrency(key: &str, most: u32) -> Value {
-    json!({"key": key, "concurrency": most})
-}
-
-pub fn rate(key: &str, limit: u32, period: &str) -> Value {
-    json!({"key": key, "rate": {"limit": limit, "period": period}})
-}
-
-pub fn pool(name: &str) -> Option<PoolName> {
-    Some(PoolName::parse(name).unwrap())
-}
-
-/// A name that lasts as long as the test.
-pub fn name(text: String) -> &'static str {
-    Box::leak(text.into_boxed_str())
 }

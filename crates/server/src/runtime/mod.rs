@@ -6,6 +6,7 @@
 
 mod archive;
 mod ask;
+mod batches;
 mod body_cache;
 mod clock;
 mod dead_letter;

@@ -28,7 +28,6 @@ struct Jobs {
 
 /// A member of another type would be an error, an absent one would be the zero value.
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct Job {
     id: String,
     #[serde(rename = "type")]
@@ -48,7 +47,6 @@ struct Job {
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct JobError {
     code: String,
     message: String,
@@ -65,7 +63,6 @@ struct Pagination {
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct QueueStats {
     queue: String,
     status: String,
@@ -74,7 +71,6 @@ struct QueueStats {
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct Figures {
     available: i64,
     active: i64,
@@ -96,12 +92,10 @@ struct CronResponse {
 #[derive(Deserialize)]
 struct CronList {
     cron_jobs: Vec<CronJob>,
-    #[allow(dead_code)]
     pagination: Pagination,
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct CronJob {
     name: String,
     cron: String,
@@ -114,13 +108,11 @@ struct CronJob {
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct ErrorResponse {
     error: ApiError,
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct ApiError {
     code: String,
     message: String,
@@ -130,7 +122,6 @@ struct ApiError {
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct Manifest {
     ojs_version: String,
     implementation: BTreeMap<String, String>,

@@ -18,7 +18,6 @@ struct JobResponse {
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct Job {
     specversion: String,
     id: String,
@@ -33,7 +32,6 @@ struct Job {
 
 /// At the top level.
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct QueueStats {
     name: String,
     available: u64,
@@ -57,7 +55,6 @@ struct CronList {
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct CronJob {
     name: String,
     cron: String,

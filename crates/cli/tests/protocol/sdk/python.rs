@@ -19,7 +19,6 @@ struct JobResponse {
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct Job {
     id: String,
     #[serde(rename = "type")]
@@ -40,7 +39,6 @@ struct Job {
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct QueueStats {
     queue: String,
     status: String,

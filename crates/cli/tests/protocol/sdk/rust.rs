@@ -25,7 +25,6 @@ struct BatchResponse {
 
 /// Answers with one job are decoded to this at the top level, except that of an enqueue.
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct Job {
     id: String,
     #[serde(rename = "type")]
@@ -65,7 +64,6 @@ enum State {
 
 #[derive(Deserialize)]
 #[serde(default)]
-#[allow(dead_code)]
 #[derive(Default)]
 struct RetryPolicy {
     max_attempts: u32,
@@ -77,7 +75,6 @@ struct RetryPolicy {
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct JobError {
     #[serde(rename = "type")]
     kind: String,
@@ -92,7 +89,6 @@ struct DeadLetter {
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct Pagination {
     total: u64,
     limit: u64,
@@ -101,13 +97,11 @@ struct Pagination {
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct Queues {
     queues: Vec<Queue>,
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct Queue {
     name: String,
     status: Option<String>,
@@ -115,7 +109,6 @@ struct Queue {
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct QueueStats {
     queue: String,
     status: String,
@@ -124,7 +117,6 @@ struct QueueStats {
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct Figures {
     available: u64,
     completed_last_hour: u64,
@@ -141,7 +133,6 @@ struct CronJobs {
 
 /// The answer to a registration is decoded to this at the top level.
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct CronJob {
     name: String,
     cron: String,
@@ -174,7 +165,6 @@ struct HeartbeatResponse {
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct Manifest {
     ojs_version: String,
     implementation: Implementation,
@@ -186,7 +176,6 @@ struct Manifest {
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct Implementation {
     name: String,
     version: String,
@@ -194,13 +183,11 @@ struct Implementation {
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct ErrorResponse {
     error: ApiError,
 }
 
 #[derive(Deserialize)]
-#[allow(dead_code)]
 struct ApiError {
     code: String,
     message: String,

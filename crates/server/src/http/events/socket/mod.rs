@@ -2,6 +2,7 @@
 
 mod connection;
 mod message;
+mod push;
 mod remembered;
 mod request;
 mod session;

@@ -3,11 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::StatusCode;
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
-use rota_engine::Event;
-use rota_model::{Millis, Seq};
+use rota_model::Millis;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
@@ -16,10 +14,9 @@ use tokio_tungstenite::tungstenite::{Bytes, Message};
 use super::super::super::App;
 use super::super::super::caller::caller;
 use super::super::super::error::ApiError;
-use super::super::channel::{Channel, Scope};
+use super::super::channel::Scope;
 use super::super::form::Form;
-use super::super::names::learn;
-use super::super::notice::{self, Gap, Notice};
+use super::super::notice;
 use super::super::query::{parse_id, tenants_of};
 use super::super::rate::Rate;
 use super::super::room::Open;
@@ -27,25 +24,25 @@ use super::connection::{Connection, End, FAREWELL};
 use super::message;
 use super::request::{self, ENVELOPES, Request, Subscribe, Unsubscribe};
 use super::subscriptions::{Subscription, Subscriptions};
-use crate::runtime::{About, EventFilter, Names, ReadError, TypeFilter, ends_job, time_of};
+use crate::runtime::{EventFilter, TypeFilter, time_of};
 
 pub(super) struct Session {
-    app: Arc<App>,
+    pub(super) app: Arc<App>,
     /// Part of the ids of its events, by which a client that comes back names this connection.
-    id: u64,
-    subscriptions: Subscriptions,
+    pub(super) id: u64,
+    pub(super) subscriptions: Subscriptions,
     /// How many subscriptions to envelopes there have been.
     numbered: u64,
     /// The next event to look at.
-    from: u64,
+    pub(super) from: u64,
     /// Up to when the client has seen what it wants to see.
-    seen: Millis,
+    pub(super) seen: Millis,
     /// When to look at a ring that was read to its end.
-    next_look: Instant,
-    next_ping: Instant,
+    pub(super) next_look: Instant,
+    pub(super) next_ping: Instant,
     /// The last ping was not answered yet.
     unanswered: bool,
-    rate: Rate,
+    pub(super) rate: Rate,
     arrival: watch::Receiver<()>,
     ending: watch::Receiver<bool>,
     _room: Open,
@@ -61,7 +58,7 @@ enum Turn {
 }
 
 /// Between two looks into a busy ring: many events in one go instead of one at a time.
-const PACE: Duration = Duration::from_millis(10);
+pub(super) const PACE: Duration = Duration::from_millis(10);
 /// How long a client may take to answer a ping.
 const PONG_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -277,161 +274,6 @@ impl Session {
         Ok(())
     }
 
-    /// Pushes the next events, if there are any.
-    async fn look(&mut self, socket: &mut Connection) -> Result<(), End> {
-        let look = self.app.handle.events().look(self.from);
-        let Some(chunk) = look.chunk else { return Ok(()) };
-        if look.from > self.from {
-            self.skip_to(socket, look.from, true).await?;
-        }
-        let wants = |number: u64, event: &Event| {
-            self.subscriptions.wanting(number, event).next().is_some() || self.ends(event).is_some()
-        };
-        let wanted: Vec<_> = chunk.from(self.from).filter(|(n, event)| wants(*n, event)).collect();
-        let mut names = Names::default();
-        if !wanted.is_empty() {
-            let mut shared = chunk.names.lock().await;
-            match learn(&self.app, &mut shared, wanted.iter().map(|(_, event)| *event)).await {
-                Ok(()) => names.clone_from(&shared),
-                Err(ReadError::Busy) => {
-                    self.next_look = Instant::now() + PACE;
-                    return Ok(());
-                }
-                Err(_) => return Err(unreadable()),
-            }
-        }
-        let mut pushed = 0;
-        let mut end = chunk.end();
-        for (number, event) in wanted {
-            pushed += self.push(socket, number, event, &names).await?;
-            self.seen = event.at;
-            if pushed >= self.rate.burst() {
-                end = number + 1;
-                break;
-            }
-        }
-        self.from = end;
-        if self.app.handle.events().next_number() == end {
-            self.seen = self.now();
-        }
-        socket.flush().await?;
-        self.rate.count(pushed);
-        let now = Instant::now();
-        self.next_look = self.rate.ready().max(now + PACE);
-        // A client that was slow to take events in has its ping behind them.
-        self.next_ping = self.next_ping.max(now);
-        Ok(())
-    }
-
-    /// How many messages were sent for the event.
-    async fn push(
-        &mut self,
-        socket: &mut Connection,
-        number: u64,
-        event: &Event,
-        names: &Names,
-    ) -> Result<usize, End> {
-        let (at, mut pushed) = (event.at.to_string(), 0);
-        for subscription in self.subscriptions.wanting(number, event) {
-            let events = self.app.handle.events();
-            for piece in subscription.form.pieces(events, (number, event), names) {
-                socket.feed(message::event(subscription, piece, &at, self.id)).await?;
-                pushed += 1;
-            }
-        }
-        // The channel of a job ends with the job.
-        let ended = self.ends(event).and_then(|seq| self.subscriptions.remove_job(seq));
-        if let Some(subscription) = ended {
-            socket.feed(message::unsubscribed(&subscription)).await?;
-        }
-        Ok(pushed)
-    }
-
-    /// The job that has ended with this event.
-    fn ends(&self, event: &Event) -> Option<Seq> {
-        let job = About::of(&event.kind).job.filter(|_| ends_job(&event.kind))?;
-        Some(job.seq)
-    }
-
-    /// Goes on behind events that have left the ring, and says so on every channel.
-    async fn skip_to(
-        &mut self,
-        socket: &mut Connection,
-        first: u64,
-        live: bool,
-    ) -> Result<(), End> {
-        let events = self.app.handle.events();
-        let now = self.now();
-        let oldest = events.look(first).chunk;
-        for subscription in self.subscriptions.iter().filter(|one| one.since < first) {
-            let begin = self.from.max(subscription.since);
-            let left = oldest.iter().flat_map(|chunk| chunk.from(first));
-            let mut left = left.filter(|(_, event)| subscription.filter.admits(event));
-            let end = left.next().map_or(now, |(_, event)| event.at);
-            let gap = Gap {
-                channel: &subscription.name,
-                id: events.id_of(first - 1, end),
-                start: self.seen,
-                end,
-                missed: caller().is_none().then_some(first - begin),
-            };
-            if !live {
-                self.notify(socket, subscription, gap.notice()).await?;
-                continue;
-            }
-            let oldest = events.id_of(begin, self.seen);
-            let dropped = notice::dropped(&gap, oldest, now);
-            socket.feed(message::warning(&dropped.data)).await?;
-            self.notify(socket, subscription, dropped).await?;
-        }
-        (self.from, self.seen) = (first, now);
-        self.end_channels(socket).await
-    }
-
-    /// Ends the channels of jobs that have ended with an event that was skipped.
-    async fn end_channels(&mut self, socket: &mut Connection) -> Result<(), End> {
-        // Those that end with an event that is still there end when it is pushed.
-        let to_come = self.app.handle.events().jobs_that_end(self.from);
-        let skipped = |seq: &Seq| !to_come.contains(seq);
-        for seq in self.subscriptions.jobs().filter(skipped).collect::<Vec<_>>() {
-            let Some(name) = self.subscriptions.job(seq).map(|job| job.name.clone()) else {
-                continue;
-            };
-            let end = match self.scope_of(&name).await {
-                Ok(Scope { end: None, .. }) => continue,
-                Ok(Scope { end, .. }) => end,
-                Err(error) if error.status() == StatusCode::NOT_FOUND => None,
-                Err(_) => return Err(unreadable()),
-            };
-            let Some(subscription) = self.subscriptions.remove_job(seq) else { continue };
-            if let Some(end) = end {
-                let id = self.app.handle.events().id_of(self.from - 1, self.now());
-                self.notify(socket, &subscription, end.notice(id)).await?;
-            }
-            socket.feed(message::unsubscribed(&subscription)).await?;
-        }
-        Ok(())
-    }
-
-    async fn scope_of(&self, channel: &str) -> Result<Scope, ApiError> {
-        Channel::parse(channel)?.scope(&self.app).await
-    }
-
-    fn now(&self) -> Millis {
-        self.app.handle.clock().now().wall
-    }
-
-    async fn notify(
-        &self,
-        socket: &mut Connection,
-        subscription: &Subscription,
-        notice: Notice,
-    ) -> Result<(), End> {
-        let at = notice.at.to_string();
-        let piece = subscription.form.notice(notice);
-        socket.feed(message::event(subscription, piece, &at, self.id)).await
-    }
-
     async fn ping(&mut self, socket: &mut Connection) -> Result<(), End> {
         if self.unanswered {
             return Err(End::Close(CloseCode::Policy, "no answer to a ping"));
@@ -454,10 +296,6 @@ impl Session {
         socket.feed(message::system_event(piece, &now.to_string(), self.id)).await?;
         Err(End::Close(CloseCode::Away, "the server is shutting down"))
     }
-}
-
-fn unreadable() -> End {
-    End::Close(CloseCode::Error, "events cannot be read")
 }
 
 /// A ping must be answered before the next is due.
