@@ -102,6 +102,39 @@ fn queues_of_the_same_name_are_two() {
 }
 
 #[test]
+fn a_tenant_keeps_its_jobs_no_longer_than_the_server_does() {
+    let server = namespaced();
+    let acme = caller(&server, "acme");
+    let path = "/ojs/v1/queues/q/config";
+    for (field, config) in [
+        ("retention.completed", json!({"retention": {"completed": "P8D"}})),
+        ("retention.cancelled", json!({"retention": {"cancelled": "P8D"}})),
+        ("retention.discarded", json!({"retention": {"discarded": "P31D"}})),
+        ("retention.completed", json!({"retention": "P8D"})),
+        (
+            "dead_letter.retention.max_age",
+            json!({"dead_letter": {"retention": {"max_age": "P181D"}}}),
+        ),
+        (
+            "dead_letter.retention.max_count",
+            json!({"dead_letter": {"retention": {"max_count": 10_001}}}),
+        ),
+        ("dead_letter.pruning_policy", json!({"dead_letter": {"pruning_policy": "archive"}})),
+    ] {
+        let reply = acme.put(path, config.clone());
+        assert_eq!(reply.status, 422, "{config}: {}", reply.text);
+        assert_eq!(reply.body["error"]["details"]["field"], field, "{config}");
+    }
+    let create = json!({"name": "new", "retention": {"completed": "P8D"}});
+    assert_eq!(acme.post("/ojs/v1/queues", create).status, 422);
+    let less = json!({"retention": {"completed": "P7D", "cancelled": "PT0S", "discarded": "P1D"},
+        "dead_letter": {"retention": {"max_age": "P180D", "max_count": 10_000}}});
+    let config = acme.put(path, less).expect(200)["configuration"].clone();
+    assert_eq!(config["retention"]["discarded"], "P1D");
+    assert_eq!(config["dead_letter"]["retention"]["max_count"], 10_000);
+}
+
+#[test]
 fn events_and_explanations_have_local_names() {
     let server = namespaced();
     let acme = caller(&server, "acme");

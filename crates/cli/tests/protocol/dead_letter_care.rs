@@ -222,6 +222,17 @@ fn a_dead_job_is_retried_with_changes() {
 }
 
 #[test]
+fn an_override_adds_nothing_to_a_job_that_names_no_tenant() {
+    let server = Server::start();
+    let more = json!({"retry": {"max_attempts": 1, "on_exhaustion": "dead_letter"}});
+    let id = server.enqueue(job_with("plain", more));
+    die(&server, "plain", "Timeout");
+    let path = format!("/ojs/v1/dead-letter/{id}/retry");
+    let answer = server.post(&path, json!({"override": {"args": [1]}})).expect(200);
+    assert_eq!((&answer["job"]["args"], &answer["job"]["meta"]), (&json!([1]), &json!({})));
+}
+
+#[test]
 fn rules_replay_dead_jobs_as_often_as_they_may() {
     let config =
         r#"{"late": {"filter": {"error_type": "Never"}, "delay": "PT0S", "max_replays": 9}}"#;

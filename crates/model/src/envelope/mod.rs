@@ -172,7 +172,7 @@ pub fn with_priority(body: &str, priority: i16) -> Result<(i16, Bytes), Rejectio
     };
     let previous = options::parse_priority(std::mem::replace(value, &new))?;
     let json = serde_json::to_string(&crate::json::Object(members)).expect("members are JSON");
-    Ok((previous, Bytes::copy_from_slice(json[1..json.len() - 1].as_bytes())))
+    Ok((previous, Bytes::copy_from_slice(&json.as_bytes()[1..json.len() - 1])))
 }
 
 /// The body of one run of a schedule: the registered body, with the schedule's name and the time

@@ -93,7 +93,8 @@ pub(super) fn apply(
     let tenancy = Tenancy {
         default: Some(owner.clone()),
         in_body: true,
-        of_request: true,
+        // Nothing is added to a job whose `meta` names no tenant.
+        of_request: false,
         ..app.rules.tenancy.clone()
     };
     let rules = Rules { tenancy, ..app.rules.clone() };

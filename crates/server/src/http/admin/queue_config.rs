@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::dead_letter_config;
 use crate::http::body::{self, Json};
+use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::PathName;
 use crate::http::queues::{self, change, find};
@@ -95,7 +96,7 @@ pub(in crate::http) async fn configure(
     app.only_operators_if_shared("Configuring a queue")?;
     let queue = app.queue(&name.queue()?)?;
     let (settings, limit) = parse_config(body.object()?)?;
-    dead_letter_config::check_caller(&app, settings.dead_letter.as_deref())?;
+    check_caller(&app, &settings)?;
     let view = change(&app, Command::ConfigureQueue(queue.clone(), settings)).await?;
     put_limit(&app, &queue, limit).await?;
     let configuration = config_json(&app, &queue, &view.settings).await?;
@@ -133,7 +134,7 @@ pub(in crate::http) async fn create(State(app): Shared, body: Json) -> ApiResult
     };
     let queue = app.queue(&name)?;
     let (settings, limit) = parse_config(config)?;
-    dead_letter_config::check_caller(&app, settings.dead_letter.as_deref())?;
+    check_caller(&app, &settings)?;
     let view = change(&app, Command::CreateQueue(queue.clone(), settings)).await?;
     put_limit(&app, &queue, limit).await?;
     let configuration = config_json(&app, &queue, &view.settings).await?;
@@ -156,6 +157,33 @@ fn parse_config(
     let mut body: ConfigBody = body::parse(&Value::Object(members).to_string())?;
     let limit = body.rate_limit.take().map(|value| parse_rate_limit(&value)).transpose()?;
     Ok((settings(body)?, limit))
+}
+
+/// A tenant that has its own queues may keep its finished jobs for less time than the server does, but not
+/// for longer.
+fn check_caller(app: &App, settings: &QueueSettings) -> Result<(), ApiError> {
+    dead_letter_config::check_caller(app, settings.dead_letter.as_deref())?;
+    if caller().is_none() {
+        return Ok(());
+    }
+    let server = &app.settings.retention;
+    let of_tenant = [
+        ("completed", settings.completed_ms, server.completed),
+        ("cancelled", settings.cancelled_ms, server.cancelled),
+        ("discarded", settings.discarded_ms, server.discarded),
+    ];
+    for (state, ms, most) in of_tenant {
+        let most = most.map(|most| i64::try_from(most.as_millis()).unwrap_or(i64::MAX));
+        if let (Some(ms), Some(most)) = (ms, most)
+            && i64::try_from(ms).map_or(true, |ms| ms > most)
+        {
+            let most = duration::format_iso8601(most);
+            let text = format!("must be at most {most} in a tenant's request");
+            let hint = format!("The limit of the server is retention.{state}.");
+            return Err(Rejection::value(format!("retention.{state}"), text).hint(hint).into());
+        }
+    }
+    Ok(())
 }
 
 async fn put_limit(app: &App, queue: &QueueName, edit: Option<LimitEdit>) -> Result<(), ApiError> {
