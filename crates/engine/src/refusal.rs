@@ -31,7 +31,7 @@ pub enum Refusal {
     NotRetryable {
         state: State,
     },
-    /// Only a waiting job can have another priority.
+    /// Only a job that waits for its first execution, or waits in its queue, can have another priority.
     NotWaiting {
         state: State,
     },

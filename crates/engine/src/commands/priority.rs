@@ -24,6 +24,10 @@ impl Engine {
         let (Some(stored), Some(live)) = (target.live(), self.waiting_job(target)) else {
             return Err(Refusal::NotWaiting { state: target.state() });
         };
+        // The specification fixes the priority of a job that is to be tried again (ojs-priority 8.1).
+        if live.state == State::Retryable {
+            return Err(Refusal::NotWaiting { state: live.state });
+        }
         if SeenJob::of(stored) != new.seen {
             return Err(Refusal::NoLongerSelected { state: live.state });
         }
@@ -48,7 +52,7 @@ impl Engine {
         self.class_gained_job(class);
         self.count_out(old, live.state, Size::of(u64::from(live.bytes)));
         self.count_in(class, live.state, size);
-        if let (State::Scheduled | State::Retryable, Some(due)) = (live.state, live.due) {
+        if let (State::Scheduled, Some(due)) = (live.state, live.due) {
             let timer = self.timers.remove(due, seq);
             debug_assert!(timer.is_some(), "a job that waits for a time has a timer");
             timer.into_iter().for_each(|timer| {

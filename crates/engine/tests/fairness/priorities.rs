@@ -82,34 +82,35 @@ fn the_change_is_told_once_and_the_same_priority_changes_nothing() {
 }
 
 #[test]
-fn scheduled_retried_and_pending_jobs_come_at_their_new_priority() {
+fn scheduled_and_pending_jobs_come_at_their_new_priority() {
     let mut world = World::new();
-    let retried = world.enqueue(&job("a"), 1)[0];
-    world.fetch(1);
-    world.nack(retried, None);
+    let available = world.enqueue(&job("a"), 1)[0];
     let scheduled = world.enqueue(&Job { start_in: Some(500), ..job("a") }, 1)[0];
     let pending = world.engine.next_seq();
     let new = rota_model::envelope::NewJob { pending: true, ..world.make(&job("a")) };
     world.apply(Command::Enqueue(Enqueue { jobs: vec![new], wait: None }));
-    assert_eq!(set(&mut world, retried, 1), Ok(State::Retryable));
+    assert_eq!(set(&mut world, available, 1), Ok(State::Available));
     assert_eq!(set(&mut world, scheduled, 3), Ok(State::Scheduled));
     assert_eq!(set(&mut world, pending, 2), Ok(State::Pending));
-    assert!(world.fetch(5).is_empty(), "they still wait");
     world.crash(0);
     let target = world.target(pending);
     world.apply(Command::Activate(vec![target]));
     world.pass(60_000);
-    assert_eq!(order(&mut world, 3), [scheduled, pending, retried]);
+    assert_eq!(order(&mut world, 3), [scheduled, pending, available]);
 }
 
 #[test]
-fn active_finished_and_changed_jobs_are_refused() {
+fn active_retried_finished_and_changed_jobs_are_refused() {
     let mut world = World::new();
     let seqs = world.enqueue(&job("a"), 2);
     let before = seen(&world.target(seqs[1]));
     world.fetch(1);
     let refused = |state| Err(Refusal::NotWaiting { state });
     assert_eq!(set(&mut world, seqs[0], 1), refused(State::Active));
+    world.nack(seqs[0], None);
+    assert_eq!(set(&mut world, seqs[0], 1), refused(State::Retryable));
+    world.pass(60_000);
+    world.fetch(1);
     world.ack(seqs[0]);
     assert_eq!(set(&mut world, seqs[0], 1), refused(State::Completed));
     set(&mut world, seqs[1], 1).unwrap();

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use rota_engine::Refusal;
-use rota_model::Rejection;
+use rota_model::{Rejection, State};
 
 use super::error::ApiError;
 use super::{cap_reached, over_limit};
@@ -48,9 +48,13 @@ impl From<Refusal> for ApiError {
             .hint("Wait until it has ended.")
             .detail("current_state", state.as_str()),
             Refusal::NotWaiting { state } => Self::conflict(format!(
-                "Only a waiting job can have another priority; the state of this one is '{state}'."
+                "Only available, scheduled and pending jobs can have another priority; the state of this \
+                 one is '{state}'."
             ))
-            .hint("The priority decides when a job starts, so it is fixed once it has started.")
+            .hint(match state {
+                State::Retryable => "Wait until it is available again.",
+                _ => "The priority decides when a job starts, so it is fixed once it has started.",
+            })
             .detail("current_state", state.as_str()),
             Refusal::StillActive => Self::conflict("The job is active and cannot be deleted.")
                 .hint("Cancel it first.")

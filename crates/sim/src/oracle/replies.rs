@@ -210,7 +210,7 @@ fn check_changed(command: &Command, target: &Target, outcome: &Result<Changed, R
         }
         Command::SetPriority(_, new) => {
             matches!(&target.now, JobRow::Live(live) if SeenJob::of(live) == new.seen)
-                && state != State::Active
+                && !matches!(state, State::Active | State::Retryable)
         }
         Command::RetryOnly(_, only) => {
             is_selected(target, *only) && matches!(state, State::Discarded | State::Cancelled)

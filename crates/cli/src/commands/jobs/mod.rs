@@ -96,7 +96,7 @@ enum Action {
     #[command(after_help = CANCEL_EXAMPLES)]
     Cancel(CancelArgs),
 
-    /// Give waiting jobs another priority
+    /// Give jobs that have not started another priority
     #[command(after_help = SET_EXAMPLES)]
     Set {
         #[arg(value_name = "ID", value_parser = named, required = true)]
