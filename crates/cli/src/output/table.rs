@@ -245,7 +245,8 @@ impl Table {
                     out.push_str(&format!("{BETWEEN}{}\n", cells[last]));
                     return;
                 }
-                if is_too_long {
+                let has_long_word = cells[last].split(' ').any(|word| word.chars().count() > width);
+                if has_long_word && self.has_header {
                     // An id that has no room beside the other cells.
                     let below = (self.width_before(last) + width).saturating_sub(INDENT.len());
                     return self.draw(out, cells, Layout::TextBelow(below));

@@ -5,7 +5,7 @@ use super::Sources;
 use crate::declarations;
 use crate::named::fields as named_fields;
 
-const NAMED: &str = "## Tenants, pools and rate limits";
+const NAMED: &str = "## Tenants, pools, rate limits and replay rules";
 const PAGE: &str = include_str!("../../../../docs/configuration.md");
 const PAGE_PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.md");
 const BEGIN: &str = "<!-- settings: generated, see the note below the table -->\n";
