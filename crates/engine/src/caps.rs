@@ -72,6 +72,8 @@ pub struct CapReached {
     /// How many all have together, and the total cap.
     pub all: usize,
     pub total: usize,
+    /// Whether the refusal is for an operator, who may see the figures of all.
+    pub for_operator: bool,
 }
 
 impl CapReached {
@@ -107,7 +109,8 @@ impl InUse {
             return Ok(());
         }
         let tenant = asker.tenant.cloned();
-        Err(CapReached { capped, tenant, more, own, per_tenant, all, total })
+        let for_operator = tenant.is_none();
+        Err(CapReached { capped, tenant, more, own, per_tenant, all, total, for_operator })
     }
 }
 

@@ -175,6 +175,13 @@ impl CronName {
         self.0.split_once('/').map_or(&self.0, |(_, name)| name)
     }
 
+    /// Whether the schedule is in this tenant's namespace.
+    #[must_use]
+    pub fn belongs_to(&self, tenant: &TenantId) -> bool {
+        let namespace = self.0.split_once('/').map_or(DEFAULT_TENANT, |(namespace, _)| namespace);
+        *namespace == **tenant
+    }
+
     /// Reads a stored name, which may have a namespace.
     pub fn stored(text: &str) -> Result<Self, NameError> {
         if let Some((tenant, name)) = text.split_once('/') {

@@ -3,7 +3,6 @@
 use axum::http::StatusCode;
 use rota_engine::{CapReached, Capped};
 
-use super::caller::caller;
 use super::error::ApiError;
 
 /// Seconds for Retry-After where nobody knows when there is room. Clients sleep for as long as they are told,
@@ -127,7 +126,7 @@ fn tenant_cap_error(reached: &CapReached, cap_text: &CapText, tenant: &str) -> A
 fn total_cap_error(reached: &CapReached, cap_text: &CapText) -> ApiError {
     let CapText { setting, remedy, retry_after, .. } = cap_text;
     let CapReached { own, all, total, tenant, .. } = reached;
-    let is_operator = caller().is_none();
+    let is_operator = reached.for_operator;
     let text = match is_operator {
         true => text_for_operator(reached, cap_text),
         false => text_for_tenant(reached, cap_text),

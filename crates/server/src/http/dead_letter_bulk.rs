@@ -1,6 +1,5 @@
 //! Routes that retry or delete many jobs of the dead letter at once.
 
-use axum::extract::State;
 use rota_engine::Selected;
 use rota_model::{Millis, Rejection, duration};
 use rota_store::Selection;
@@ -12,7 +11,7 @@ use super::body::{self, Json};
 use super::error::{ApiError, ApiResult};
 use super::filter::Filter;
 use super::params::Params;
-use super::{App, Shared, reply};
+use super::{Access, reply};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,17 +43,17 @@ struct FilterBody {
     older_than: Option<String>,
 }
 
-pub(super) async fn retry(State(app): Shared, body: Json) -> ApiResult {
+pub(super) async fn retry(app: Access, body: Json) -> ApiResult {
     let body: RetryBody = body.parse()?;
     bulk::require_confirm(body.confirm)?;
-    let filter = filter(body.filter.unwrap_or_default(), "filter.", now(&app))?;
+    let filter = filter(&app, body.filter.unwrap_or_default(), "filter.")?;
     let outcome = bulk::apply(&app, Action::RetryOnly(Selected::DeadLetter), &filter, None).await?;
     let mut answer = outcome.json("retry");
     answer["retried"] = json!(outcome.succeeded);
     Ok(reply::ok(&answer))
 }
 
-pub(super) async fn purge(State(app): Shared, body: Json) -> ApiResult {
+pub(super) async fn purge(app: Access, body: Json) -> ApiResult {
     let body: PurgeBody = body.parse()?;
     bulk::require_confirm(body.confirm)?;
     let filter = match (body.filter, body.beside) {
@@ -64,10 +63,10 @@ pub(super) async fn purge(State(app): Shared, body: Json) -> ApiResult {
             )
             .detail("field", "filter"));
         }
-        (Some(filter_body), _) => filter(filter_body, "filter.", now(&app))?,
+        (Some(filter_body), _) => filter(&app, filter_body, "filter.")?,
         (None, beside) => {
             let beside = body::parse(&serde_json::Value::Object(beside).to_string())?;
-            filter(beside, "", now(&app))?
+            filter(&app, beside, "")?
         }
     };
     delete(&app, &filter).await
@@ -75,26 +74,23 @@ pub(super) async fn purge(State(app): Shared, body: Json) -> ApiResult {
 
 /// A purge as the command line of the specification sends it: the path says what to do, and the query
 /// string how old the jobs must be.
-pub(super) async fn purge_by_path(State(app): Shared, params: Params) -> ApiResult {
+pub(super) async fn purge_by_path(app: Access, params: Params) -> ApiResult {
     params.only(&["older_than"])?;
     let older_than = params.get("older_than").map(str::to_owned);
-    let filter = filter(FilterBody { older_than, ..FilterBody::default() }, "", now(&app))?;
+    let filter = filter(&app, FilterBody { older_than, ..FilterBody::default() }, "")?;
     delete(&app, &filter).await
 }
 
-async fn delete(app: &App, filter: &Filter) -> ApiResult {
+async fn delete(app: &Access, filter: &Filter) -> ApiResult {
     let outcome = bulk::apply(app, Action::DeleteOnly(Selected::DeadLetter), filter, None).await?;
     let (deleted, failed) = (outcome.succeeded, outcome.failed);
     Ok(reply::ok(&json!({"purged_count": deleted, "deleted": deleted, "failed": failed})))
 }
 
-fn now(app: &App) -> Millis {
-    app.handle.clock().now().wall
-}
-
 /// `within` is the prefix of the fields' names in messages.
-fn filter(body: FilterBody, within: &str, now: Millis) -> Result<Filter, ApiError> {
-    let mut filter = Filter::all(Selection::DEAD_LETTER);
+fn filter(app: &Access, body: FilterBody, within: &str) -> Result<Filter, ApiError> {
+    let now = app.now();
+    let mut filter = Filter::all(app, Selection::DEAD_LETTER);
     if let Some(tenant) = &body.tenant_id {
         filter.set_tenant(tenant, &format!("{within}tenant_id"))?;
     }

@@ -7,7 +7,7 @@ use rota_store::Record;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::App;
+use super::Access;
 use super::body::Json;
 use super::error::ApiError;
 
@@ -67,7 +67,7 @@ pub(super) fn parse(body: Option<&Json>) -> Result<Option<Map<String, Value>>, A
 
 /// The job as it is after the changes, checked like a new one. It stays its tenant's.
 pub(super) fn apply(
-    app: &App,
+    app: &Access,
     record: &Record,
     owner: &TenantId,
     changes: &Map<String, Value>,
@@ -98,7 +98,7 @@ pub(super) fn apply(
         ..app.rules.tenancy.clone()
     };
     let rules = Rules { tenancy, ..app.rules.clone() };
-    let now = app.handle.clock().now().wall;
+    let now = app.now();
     let job = envelope::parse(&text, &rules, now, JobId::v7(now.0, 0), Some(owner))?;
     Ok(Override { class: job.class, body: job.body })
 }

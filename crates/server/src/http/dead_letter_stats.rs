@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::State;
-use rota_engine::{DeadShardView, Engine};
+use rota_engine::DeadShardView;
 use rota_model::duration;
 use serde_json::{Map, Value, json};
 
-use super::caller::caller;
 use super::error::{ApiError, ApiResult};
-use super::{App, Shared, reply};
+use super::{Access, reply};
 
 /// Dead letters per slice.
 const SLICE: usize = 500;
@@ -18,13 +16,12 @@ const MAX_ERROR_TYPES: usize = 200;
 /// The name of everything that has no counter of its own.
 const OTHER: &str = "other";
 
-pub(super) async fn stats(State(app): Shared) -> ApiResult {
+pub(super) async fn stats(app: Access) -> ApiResult {
     let shards = visible(&app).await?;
-    let ids = caller().map(|_| shards.iter().map(|shard| shard.id).collect());
-    let span = app.handle.dead_span(ids).await?;
+    let span = app.dead_span(shards.iter().map(|shard| shard.id).collect()).await?;
     let total: u64 = shards.iter().map(|shard| shard.count).sum();
     let by_queue = sums(shards.iter().map(|shard| (shard.queue.local(), shard.count)));
-    let next = app.handle.look(Engine::next_prune).await?;
+    let next = app.look(|view| view.next_prune()).await?;
     let retention = &app.settings.dead_letter;
     let max_age = i64::try_from(retention.max_age.as_millis()).unwrap_or(i64::MAX);
     Ok(reply::ok(&json!({
@@ -37,20 +34,18 @@ pub(super) async fn stats(State(app): Shared) -> ApiResult {
             "max_age": duration::format_iso8601(max_age),
             "max_count": retention.max_count,
             "pruning_policy": retention.pruning_policy.as_str(),
-            "next_prune_at": next.max(app.handle.clock().now().wall).to_string(),
+            "next_prune_at": next.max(app.now()).to_string(),
         },
         "stats": {"total": total},
     })))
 }
 
 /// The dead letters that the caller can see, read in slices.
-async fn visible(app: &App) -> Result<Vec<DeadShardView>, ApiError> {
+async fn visible(app: &Access) -> Result<Vec<DeadShardView>, ApiError> {
     let mut all: Vec<DeadShardView> = Vec::new();
     loop {
-        let (tenant, after) = (caller(), all.last().cloned());
-        let look =
-            move |engine: &Engine| engine.dead_letters(tenant.as_ref(), after.as_ref(), SLICE);
-        let slice = app.handle.look(look).await?;
+        let after = all.last().cloned();
+        let slice = app.look(move |view| view.dead_letters(after.as_ref(), SLICE)).await?;
         let is_last = slice.len() < SLICE;
         all.extend(slice);
         if is_last {

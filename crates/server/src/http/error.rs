@@ -18,7 +18,7 @@ const LONGEST_DETAIL: usize = 200;
 
 /// An error answer. Boxed, because nearly every function here returns a `Result` with it.
 #[derive(Debug)]
-pub(super) struct ApiError(Box<Problem>);
+pub struct ApiError(Box<Problem>);
 
 #[derive(Debug)]
 struct Problem {

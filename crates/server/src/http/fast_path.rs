@@ -3,17 +3,14 @@
 //! For these requests, routing would cost about as much as everything else. The router has the same
 //! routes, to answer other methods on these paths.
 
-use std::sync::Arc;
-
 use axum::body::Body;
-use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{Method, Response};
 use axum::response::IntoResponse;
 use bytes::Bytes;
 
 use super::body::Json;
-use super::{App, jobs, settle, workers};
+use super::{Access, jobs, settle, workers};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FastRoute {
@@ -43,12 +40,11 @@ pub(super) fn route(head: &Parts) -> Option<FastRoute> {
 }
 
 impl FastRoute {
-    pub(super) async fn handle(self, app: Arc<App>, head: &Parts, body: Bytes) -> Response<Body> {
+    pub(super) async fn handle(self, app: Access, head: &Parts, body: Bytes) -> Response<Body> {
         let json = match Json::of(&head.headers, body, &app) {
             Ok(json) => json,
             Err(error) => return error.into_response(),
         };
-        let app = State(app);
         let answer = match self {
             FastRoute::Enqueue => jobs::enqueue(app, head.headers.clone(), json).await,
             FastRoute::EnqueueBatch => jobs::enqueue_batch(app, head.headers.clone(), json).await,

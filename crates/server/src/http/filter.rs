@@ -1,13 +1,13 @@
 //! The filter that selects jobs for a list or a bulk operation.
 
-use rota_engine::{Engine, Totals};
+use rota_engine::Totals;
 use rota_model::{Class, ClassId, Millis, QueueName, Seq, State, TenantId};
 use rota_store::{DeadFilter, ListQuery, Order, Selection};
 
-use super::App;
-use super::caller::caller;
+use super::access::ScopedQuery;
 use super::error::{ApiError, excerpt};
 use super::params::Params;
+use super::{Access, View};
 
 /// The most rows that one request may read. A page that reaches this bound is short and has a cursor.
 const MAX_ROWS: usize = 50_000;
@@ -34,8 +34,8 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    pub fn from_params(params: &Params, select: Selection) -> Result<Self, ApiError> {
-        let mut filter = Self::all(select);
+    pub fn from_params(app: &Access, params: &Params, select: Selection) -> Result<Self, ApiError> {
+        let mut filter = Self::all(app, select);
         if let Some(tenant) = params.tenant()? {
             filter = filter.of_tenant(tenant);
         }
@@ -55,8 +55,8 @@ impl Filter {
     }
 
     /// A filter for jobs in the dead letter, all of which are discarded.
-    pub fn dead_letter(params: &Params) -> Result<Self, ApiError> {
-        let mut filter = Self::from_params(params, Selection::DEAD_LETTER)?;
+    pub fn dead_letter(app: &Access, params: &Params) -> Result<Self, ApiError> {
+        let mut filter = Self::from_params(app, params, Selection::DEAD_LETTER)?;
         if filter.state.is_some_and(|state| state != State::Discarded) {
             return Err(ApiError::invalid_request("Jobs in the dead letter are all discarded.")
                 .hint("Leave 'state' out.")
@@ -71,9 +71,9 @@ impl Filter {
         Ok(filter)
     }
 
-    pub fn all(select: Selection) -> Self {
+    pub fn all(app: &Access, select: Selection) -> Self {
         Self {
-            tenant: caller(),
+            tenant: app.tenant().cloned(),
             foreign: false,
             queue: None,
             kind: None,
@@ -129,7 +129,7 @@ impl Filter {
     }
 
     /// The query for the store; `None` if no job can match.
-    pub async fn query(&self, app: &App) -> Result<Option<ListQuery>, ApiError> {
+    pub async fn query(&self, app: &Access) -> Result<Option<ScopedQuery>, ApiError> {
         let extent = Extent { after: None, order: Order::NewestFirst, limit: 0 };
         Ok(self.plan_page(app, extent, |_, _| None).await?.query)
     }
@@ -138,9 +138,9 @@ impl Filter {
     /// can name them. Takes one look at the engine for each slice of classes.
     pub async fn plan_page(
         &self,
-        app: &App,
+        app: &Access,
         extent: Extent,
-        find: impl Fn(&Engine, &ListQuery) -> Option<Vec<Seq>> + Clone + Send + 'static,
+        find: impl Fn(View<'_>, &ScopedQuery) -> Option<Vec<Seq>> + Clone + Send + 'static,
     ) -> Result<PagePlan, ApiError> {
         if self.foreign {
             return Ok(PagePlan { total: self.is_counted().then_some(0), query: None, seqs: None });
@@ -154,20 +154,29 @@ impl Filter {
         let (mut counted, mut total, mut from) = (self.counted(app), None, None);
         loop {
             let (filter, find, counted) = (self.clone(), find.clone(), counted.take());
-            let look = app.handle.look(move |engine| {
-                let totals = counted.map(|counted| counted.totals(engine));
+            let look = app.look(move |view| {
+                let totals = counted.map(|counted| counted.totals(view));
                 let classes = query.classes.as_mut();
-                let next = classes.and_then(|classes| filter.add_classes(engine, from, classes));
-                let matches = query.classes.as_ref().is_none_or(|classes| !classes.is_empty());
-                let seqs = if matches && next.is_none() { find(engine, &query) } else { None };
-                (totals, query, next, seqs, matches)
+                let next = classes.and_then(|classes| filter.add_classes(view, from, classes));
+                if next.is_some() {
+                    return (totals, Planned::Part(query, next));
+                }
+                if query.classes.as_ref().is_some_and(Vec::is_empty) {
+                    return (totals, Planned::Nothing);
+                }
+                let query = view.query(query);
+                let seqs = find(view, &query);
+                (totals, Planned::Whole(query, seqs))
             });
-            let (totals, extended, next, seqs, matches) = look.await?;
+            let (totals, planned) = look.await?;
             total = total.or(totals.map(|totals| self.count(&totals)));
-            if next.is_none() {
-                return Ok(PagePlan { total, query: matches.then_some(extended), seqs });
+            match planned {
+                Planned::Part(extended, next) => (query, from) = (extended, next),
+                Planned::Nothing => return Ok(PagePlan { total, query: None, seqs: None }),
+                Planned::Whole(query, seqs) => {
+                    return Ok(PagePlan { total, query: Some(query), seqs });
+                }
             }
-            (query, from) = (extended, next);
         }
     }
 
@@ -180,7 +189,7 @@ impl Filter {
     /// where the next slice starts, if there is one.
     fn add_classes(
         &self,
-        engine: &Engine,
+        view: View<'_>,
         from: Option<usize>,
         classes: &mut Vec<ClassId>,
     ) -> Option<usize> {
@@ -193,10 +202,7 @@ impl Filter {
             });
             queue_fits && kind_fits
         };
-        let (slice, next) = match &self.tenant {
-            Some(tenant) => engine.classes_of_tenant(tenant, from, CLASSES, matches),
-            None => engine.classes_slice(from.unwrap_or(0), CLASSES, matches),
-        };
+        let (slice, next) = view.classes(self.tenant.as_ref(), from, CLASSES, matches);
         classes.extend(slice);
         if next.is_none() {
             classes.sort_unstable();
@@ -212,7 +218,7 @@ impl Filter {
     }
 
     /// The counters that know the number of matching jobs, if there are any.
-    fn counted(&self, app: &App) -> Option<Counted> {
+    fn counted(&self, app: &Access) -> Option<Counted> {
         if !self.is_counted() {
             return None;
         }
@@ -249,9 +255,18 @@ pub(super) struct PagePlan {
     /// The number of matching jobs, if a counter knows it.
     pub total: Option<u64>,
     /// The query for the store; `None` if no job can match.
-    pub query: Option<ListQuery>,
+    pub query: Option<ScopedQuery>,
     /// The jobs of the page, if the engine can name them.
     pub seqs: Option<Vec<Seq>>,
+}
+
+/// How far a page is planned after one look at the engine.
+enum Planned {
+    /// There are more classes, from this one on.
+    Part(ListQuery, Option<usize>),
+    /// No job can match.
+    Nothing,
+    Whole(ScopedQuery, Option<Vec<Seq>>),
 }
 
 /// Names a counter of jobs: of all jobs, a queue, a tenant, or a tenant in a queue.
@@ -262,11 +277,11 @@ struct Counted {
 }
 
 impl Counted {
-    fn totals(&self, engine: &Engine) -> Totals {
+    fn totals(&self, view: View<'_>) -> Totals {
         match (&self.queue, &self.tenant) {
-            (None, None) => engine.totals(),
-            (None, Some(tenant)) => engine.totals_of_tenant(tenant),
-            (Some(queue), tenant) => engine.totals_of_queue(queue, tenant.as_ref()),
+            (None, None) => view.totals(),
+            (None, Some(tenant)) => view.totals_of_tenant(tenant),
+            (Some(queue), tenant) => view.totals_of_queue(queue, tenant.as_ref()),
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Pages of jobs, by cursor or by page number.
 
-use rota_engine::Engine;
 use rota_model::{Millis, Seq, State};
-use rota_store::{ListPage, ListQuery, Order, Record, Selection};
+use rota_store::{ListPage, Order, Record, Selection};
 use serde_json::{Map, Value, json};
 
-use super::App;
+use super::access::ScopedQuery;
 use super::error::{ApiError, excerpt};
 use super::filter::{Extent, Filter, PagePlan};
 use super::params::Params;
+use super::{Access, View};
 
 /// The most lanes that the engine merges for one page.
 const MAX_LANES: usize = 1_000;
@@ -78,13 +78,17 @@ pub(super) struct JobPage {
 }
 
 /// Reads one page of the jobs that match the filter.
-pub(super) async fn find(app: &App, filter: &Filter, window: &Window) -> Result<JobPage, ApiError> {
+pub(super) async fn find(
+    app: &Access,
+    filter: &Filter,
+    window: &Window,
+) -> Result<JobPage, ApiError> {
     let in_order = window.sort == Sort::Created;
     // One more job than the limit shows whether there is another page.
     let limit = if in_order { window.skip + window.limit } else { MAX_DEPTH as usize } + 1;
     let extent = Extent { after: window.after, order: window.order, limit };
-    let look = move |engine: &Engine, query: &ListQuery| {
-        if in_order { seqs_from_engine(engine, query) } else { None }
+    let look = move |view: View<'_>, query: &ScopedQuery| {
+        if in_order { seqs_from_engine(view, query) } else { None }
     };
     let PagePlan { total, query, seqs } = filter.plan_page(app, extent, look).await?;
     let (records, next, has_more) = match query {
@@ -119,14 +123,14 @@ pub(super) async fn find(app: &App, filter: &Filter, window: &Window) -> Result<
 
 /// Reads a page in the order of creation. Returns the cursor of the next page, if there is one.
 async fn read_in_order(
-    app: &App,
-    query: ListQuery,
+    app: &Access,
+    query: ScopedQuery,
     seqs: Option<Vec<Seq>>,
     window: &Window,
 ) -> Result<(Vec<Record>, Option<Seq>), ApiError> {
     let page = match seqs {
         Some(seqs) => read_seqs(app, &query, seqs).await?,
-        None => app.handle.list(query).await?,
+        None => app.list(query).await?,
     };
     let mut records = page.records;
     let has_more = records.len() > window.skip + window.limit;
@@ -142,7 +146,8 @@ async fn read_in_order(
 /// The page's jobs, if the engine can name them without a scan: it indexes active jobs, and available
 /// jobs by class, so a queue's few jobs are found among millions of others. `None` if the store has to be
 /// read, because too many jobs or lanes would be visited.
-fn seqs_from_engine(engine: &Engine, query: &ListQuery) -> Option<Vec<Seq>> {
+fn seqs_from_engine(view: View<'_>, scoped: &ScopedQuery) -> Option<Vec<Seq>> {
+    let query = scoped.as_query();
     if query.since.is_some() || query.until.is_some() {
         return None;
     }
@@ -151,12 +156,12 @@ fn seqs_from_engine(engine: &Engine, query: &ListQuery) -> Option<Vec<Seq>> {
     if query.select == Selection::state(State::Available) {
         let classes = classes?;
         let few = classes.len() <= MAX_LANES && classes.len() * query.limit <= MAX_VISITED;
-        return few.then(|| engine.available(classes, after, descending, query.limit));
+        return few.then(|| view.available(scoped, descending)).flatten();
     }
-    if query.select != Selection::state(State::Active) || engine.active_count() > MAX_VISITED {
+    if query.select != Selection::state(State::Active) {
         return None;
     }
-    let mut seqs = engine.active_seqs(classes);
+    let mut seqs = view.active_seqs(scoped, MAX_VISITED)?;
     if descending {
         seqs.reverse();
     }
@@ -165,9 +170,14 @@ fn seqs_from_engine(engine: &Engine, query: &ListQuery) -> Option<Vec<Seq>> {
     Some(seqs.into_iter().filter(follows).take(query.limit).collect())
 }
 
-async fn read_seqs(app: &App, query: &ListQuery, seqs: Vec<Seq>) -> Result<ListPage, ApiError> {
+async fn read_seqs(
+    app: &Access,
+    query: &ScopedQuery,
+    seqs: Vec<Seq>,
+) -> Result<ListPage, ApiError> {
+    let query = query.as_query();
     let next = seqs.last().filter(|_| seqs.len() == query.limit).copied();
-    let records = app.handle.records(seqs).await?;
+    let records = app.records(seqs).await?;
     // Leaves out jobs whose state has changed since the engine named them.
     let still_matches = |record: &Record| query.select == Selection::state(record.row.state());
     let records = records.into_iter().flatten().filter(still_matches).collect();
@@ -177,8 +187,8 @@ async fn read_seqs(app: &App, query: &ListQuery, seqs: Vec<Seq>) -> Result<ListP
 /// Reads a page in an order that no index has: reads all matching jobs, if they are few enough, and sorts
 /// them. Such lists have page numbers but no cursors. Also returns whether there is another page.
 async fn read_sorted(
-    app: &App,
-    query: ListQuery,
+    app: &Access,
+    query: ScopedQuery,
     window: &Window,
 ) -> Result<(Vec<Record>, bool), ApiError> {
     if window.after.is_some() {
@@ -186,7 +196,7 @@ async fn read_sorted(
             .detail("field", "cursor")
             .hint("Use 'page' for other orders."));
     }
-    let page = app.handle.list(query).await?;
+    let page = app.list(query).await?;
     if page.records.len() > MAX_DEPTH as usize || page.next.is_some() {
         return Err(ApiError::validation(
             "sort",

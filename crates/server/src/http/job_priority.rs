@@ -1,20 +1,20 @@
 //! The route that changes the priority of a waiting job.
 
-use axum::extract::State;
-use rota_engine::{Command, NewPriority, Refusal, SeenJob};
+use rota_engine::{NewPriority, Refusal, SeenJob};
 use rota_model::row::JobRow;
 use rota_model::{Rejection, envelope};
 use rota_store::Record;
 
+use super::access::JobsCommand;
 use super::body::{self, Json};
 use super::error::{ApiError, ApiResult};
 use super::params::PathName;
-use super::{App, Shared, jobs};
+use super::{Access, jobs};
 
 /// How often the job is read again if it changes between reading and writing it.
 const MAX_ATTEMPTS: u32 = 5;
 
-pub(super) async fn change(State(app): Shared, name: PathName, body: Json) -> ApiResult {
+pub(super) async fn change(app: Access, name: PathName, body: Json) -> ApiResult {
     let members = body.members_of(&["priority"], "a change of a job")?;
     let priority = body::member(&members, "priority").ok_or_else(|| {
         Rejection::field("priority", "is required").hint("Send {\"priority\": N}, -100 to 100.")
@@ -39,13 +39,17 @@ pub(super) async fn change(State(app): Shared, name: PathName, body: Json) -> Ap
 }
 
 /// Sets the priority of the job that was read, and returns the one before.
-async fn set(app: &App, record: &Record, priority: i16) -> Result<Result<i16, Refusal>, ApiError> {
+async fn set(
+    app: &Access,
+    record: &Record,
+    priority: i16,
+) -> Result<Result<i16, Refusal>, ApiError> {
     let JobRow::Live(live) = &record.row else {
         return Ok(Err(Refusal::NotWaiting { state: record.row.state() }));
     };
     let stored = String::from_utf8_lossy(&record.body.json);
     let (previous, body) = envelope::with_priority(&stored, priority)?;
     let new = NewPriority { priority, body, seen: SeenJob::of(live) };
-    let command = Command::SetPriority(vec![record.body.id], Box::new(new));
+    let command = JobsCommand::set_priority(record.body.id, new);
     Ok(jobs::ask_one(app, command).await?.map(|_| previous))
 }

@@ -1,26 +1,25 @@
 //! Routes for jobs: enqueue, show, cancel, activate.
 
 use axum::body::Body;
-use axum::extract::State;
 use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
-use rota_engine::{Accepted, Admission, Changed, Command, Refusal, Reply};
+use rota_engine::{Accepted, Admission, Changed, Refusal, Reply};
 use rota_model::envelope::{self, NewJob};
 use rota_model::{JobId, Rejection, json};
 use serde_json::value::RawValue;
 
+use super::access::JobsCommand;
 use super::admission::{self, block_timeout_ms};
 use super::body::NoBody;
 use super::body::{self, Json};
-use super::caller::caller;
 use super::error::{ApiError, ApiResult, excerpt};
 use super::listen::client_closed;
 use super::params::{Params, PathName};
-use super::{App, Shared, job_json, over_limit, reply};
+use super::{Access, job_json, over_limit, reply};
 use crate::runtime::Answer;
 use rota_settings::CancelMode;
 
-pub(super) async fn enqueue(State(app): Shared, headers: HeaderMap, body: Json) -> ApiResult {
+pub(super) async fn enqueue(app: Access, headers: HeaderMap, body: Json) -> ApiResult {
     let job = parse(&app, body.text())?;
     match send(&app, vec![job], block_timeout_ms(&headers)?).await? {
         Answer::Reply(Reply::Enqueued(admission)) => match admission.jobs.first() {
@@ -34,7 +33,7 @@ pub(super) async fn enqueue(State(app): Shared, headers: HeaderMap, body: Json) 
     }
 }
 
-pub(super) async fn enqueue_batch(State(app): Shared, headers: HeaderMap, body: Json) -> ApiResult {
+pub(super) async fn enqueue_batch(app: Access, headers: HeaderMap, body: Json) -> ApiResult {
     let members = body.members_of(&["jobs"], "a batch")?;
     let jobs = body::member(&members, "jobs")
         .ok_or_else(|| Rejection::field("jobs", "is required").hint("Send {\"jobs\": [...]}."))?;
@@ -50,7 +49,7 @@ pub(super) async fn enqueue_batch(State(app): Shared, headers: HeaderMap, body: 
     }
 }
 
-pub(super) async fn info(State(app): Shared, name: PathName) -> ApiResult {
+pub(super) async fn info(app: Access, name: PathName) -> ApiResult {
     let record = app.record(name.job()?).await?;
     let record = record.ok_or_else(|| ApiError::not_found("job", name.as_str()))?;
     let mut out = Vec::with_capacity(2 * record.body.json.len() + 1024);
@@ -59,12 +58,7 @@ pub(super) async fn info(State(app): Shared, name: PathName) -> ApiResult {
     Ok(reply::raw(StatusCode::OK, out))
 }
 
-pub(super) async fn cancel(
-    State(app): Shared,
-    name: PathName,
-    params: Params,
-    _: NoBody,
-) -> ApiResult {
+pub(super) async fn cancel(app: Access, name: PathName, params: Params, _: NoBody) -> ApiResult {
     let mode = match params.get("mode") {
         None => app.settings.jobs.cancel_mode,
         Some("immediate") => CancelMode::Immediate,
@@ -76,33 +70,33 @@ pub(super) async fn cancel(
         }
     };
     let changed = change_one(&app, &name, |id| match mode {
-        CancelMode::Immediate => Command::Cancel(vec![id]),
-        CancelMode::Cooperative => Command::RequestCancel(vec![id]),
+        CancelMode::Immediate => JobsCommand::cancel(vec![id]),
+        CancelMode::Cooperative => JobsCommand::request_cancel(vec![id]),
     });
     let changed = changed.await?;
     changed_job(&app, &changed, "cancelled_at").await
 }
 
-pub(super) async fn activate(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
-    let changed = change_one(&app, &name, |id| Command::Activate(vec![id])).await?;
+pub(super) async fn activate(app: Access, name: PathName, _: NoBody) -> ApiResult {
+    let changed = change_one(&app, &name, |id| JobsCommand::activate(vec![id])).await?;
     changed_job(&app, &changed, "activated_at").await
 }
 
 /// Applies a command to the job that the path names.
 pub(super) async fn change_one(
-    app: &App,
+    app: &Access,
     name: &PathName,
-    command: impl FnOnce(JobId) -> Command<JobId>,
+    command: impl FnOnce(JobId) -> JobsCommand,
 ) -> Result<Changed, ApiError> {
     ask_one(app, command(name.job()?)).await?.map_err(|refusal| refused(refusal, name))
 }
 
 /// Asks the engine to change one job.
 pub(super) async fn ask_one(
-    app: &App,
-    command: Command<JobId>,
+    app: &Access,
+    command: JobsCommand,
 ) -> Result<Result<Changed, Refusal>, ApiError> {
-    match app.ask(command).await {
+    match app.change_jobs(command).await {
         Answer::Reply(Reply::Changed(mut results)) if results.len() == 1 => Ok(results.remove(0)),
         answer => Err(answer.into()),
     }
@@ -117,7 +111,7 @@ pub(super) fn refused(refusal: Refusal, name: &PathName) -> ApiError {
 }
 
 /// The answer with a changed job, its previous state, and the time of the change as member `when`.
-pub(super) async fn changed_job(app: &App, changed: &Changed, when: &str) -> ApiResult {
+pub(super) async fn changed_job(app: &Access, changed: &Changed, when: &str) -> ApiResult {
     job_with(app, changed.id, |members| {
         members.text("previous_state", changed.before.as_str());
         if when != "cancelled_at" {
@@ -129,7 +123,7 @@ pub(super) async fn changed_job(app: &App, changed: &Changed, when: &str) -> Api
 
 /// The answer with a job that was changed, and what `more` adds to it.
 pub(super) async fn job_with(
-    app: &App,
+    app: &Access,
     id: JobId,
     more: impl FnOnce(&mut job_json::Members<'_>),
 ) -> ApiResult {
@@ -156,8 +150,8 @@ pub(super) async fn job_with(
 }
 
 /// Enqueues jobs. Does not wait for room any longer when the client has closed its side.
-async fn send(app: &App, jobs: Vec<NewJob>, wait_ms: u64) -> Result<Answer, ApiError> {
-    let enqueueing = app.handle.enqueue(jobs, caller(), wait_ms);
+async fn send(app: &Access, jobs: Vec<NewJob>, wait_ms: u64) -> Result<Answer, ApiError> {
+    let enqueueing = app.enqueue(jobs, wait_ms);
     if wait_ms == 0 {
         return Ok(enqueueing.await);
     }
@@ -170,13 +164,13 @@ async fn send(app: &App, jobs: Vec<NewJob>, wait_ms: u64) -> Result<Answer, ApiE
     }
 }
 
-fn parse(app: &App, text: &str) -> Result<NewJob, Rejection> {
-    let now = app.handle.clock().now().wall;
+fn parse(app: &Access, text: &str) -> Result<NewJob, Rejection> {
+    let now = app.now();
     let fresh = JobId::v7(now.0, fastrand::u128(..));
-    envelope::parse(text, &app.rules, now, fresh, caller().as_ref())
+    envelope::parse(text, &app.rules, now, fresh, app.tenant())
 }
 
-fn parse_batch(app: &App, raw: &RawValue) -> Result<Vec<NewJob>, ApiError> {
+fn parse_batch(app: &Access, raw: &RawValue) -> Result<Vec<NewJob>, ApiError> {
     let max_jobs = app.settings.limits.batch_jobs;
     let jobs = json::elements(raw).ok_or_else(|| Rejection::field("jobs", "must be an array"))?;
     if jobs.is_empty() {
@@ -225,7 +219,7 @@ fn created_batch(admission: &Admission) -> Response<Body> {
 /// The error for an enqueue that was refused. For an id that is taken, it shows the existing job if that
 /// belongs to the same tenant. `reparse` returns the refused job, by its index in the request.
 async fn enqueue_error(
-    app: &App,
+    app: &Access,
     answer: Answer,
     reparse: impl FnOnce(usize) -> Option<NewJob>,
 ) -> ApiError {
@@ -238,11 +232,12 @@ async fn enqueue_error(
     };
     let error = ApiError::from(Refusal::IdTaken { id, index });
     let tenant = reparse(index).map(|job| job.class.tenant);
-    let record = match app.handle.record(id).await {
-        Ok(Some(record)) if app.owner_of(&record).await.ok().flatten() == tenant => record,
-        Ok(Some(_)) => return error.without_detail("existing_job_id"),
-        _ => return error,
+    let record = match tenant {
+        Some(tenant) => app.record_of(id, &tenant).await.ok().flatten(),
+        None => None,
     };
+    // For other tenants, nothing tells that the id is in use by a job.
+    let Some(record) = record else { return error.without_detail("existing_job_id") };
     let mut out = Vec::new();
     job_json::write_record(&mut out, &record);
     match serde_json::from_slice(&out) {

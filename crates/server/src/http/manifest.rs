@@ -1,14 +1,13 @@
 //! The manifest, which tells clients what this server supports.
 
-use axum::extract::State;
 use serde_json::json;
 
-use super::{Shared, reply};
+use super::{Access, reply};
 use crate::http::error::ApiResult;
 
-pub(super) async fn manifest(State(app): Shared) -> ApiResult {
+pub(super) async fn manifest(app: Access) -> ApiResult {
     let limits = &app.settings.limits;
-    let streams = app.handle.events().are_kept();
+    let streams = app.events().are_kept();
     Ok(reply::ok(&json!({
         "specversion": "1.0",
         "ojs_version": "1.0",

@@ -1,9 +1,9 @@
 //! The HTTP API (OJS): one file for each group of routes, put together into one router.
 
+mod access;
 mod admin;
 mod admission;
 mod body;
-mod caller;
 mod cap_reached;
 mod connection;
 mod cors;
@@ -48,76 +48,12 @@ use std::sync::Arc;
 use axum::Router;
 use axum::middleware::from_fn;
 use axum::routing::{delete, get, post, put};
-use rota_model::Scope;
-use rota_model::envelope::{Rules, Tenancy};
-use tokio::sync::Mutex;
 
+pub use access::{Access, App, Caller, View};
 pub(crate) use job_json::write_record as write_job;
 pub use listen::{Listener, serve};
 pub use service::{HttpService, RequestBody};
 pub use unserved::{UNSERVED, Unserved};
-
-use crate::runtime::{Handle, Health};
-use rota_settings::{Isolation, Settings, TenantSource};
-
-/// The state that all handlers share.
-pub struct App {
-    pub handle: Handle,
-    pub health: Health,
-    pub settings: Settings,
-    pub rules: Rules,
-    /// Counts open event streams and WebSockets against their cap.
-    streams: events::Room,
-    /// Subscriptions of WebSockets that have ended.
-    sockets: events::Remembered,
-    /// Held while a tenant's configuration is read, merged and written, so that changes do not overlap.
-    pub tenant_changes: Mutex<()>,
-    /// The same for cron jobs.
-    pub cron_changes: Mutex<()>,
-    metrics: metrics::Metrics,
-}
-
-type Shared = axum::extract::State<Arc<App>>;
-
-impl App {
-    #[must_use]
-    pub fn new(handle: Handle, health: Health, settings: Settings) -> Self {
-        let ms = |duration: std::time::Duration| duration.as_millis();
-        let rules = Rules {
-            max_job_bytes: settings.limits.job_bytes,
-            max_schedule_ms: i64::try_from(ms(settings.jobs.max_schedule)).unwrap_or(i64::MAX),
-            max_visibility_ms: ms(settings.jobs.max_visibility_timeout) as u64,
-            test_directives: settings.testing.directives,
-            tenancy: tenancy(&settings),
-        };
-        let streams = events::Room::new(settings.waiting().streams);
-        let sockets = events::Remembered::new(settings.waiting().streams);
-        let metrics = metrics::Metrics::new(settings.metrics.labels);
-        Self {
-            handle,
-            health,
-            settings,
-            rules,
-            streams,
-            sockets,
-            tenant_changes: Mutex::new(()),
-            cron_changes: Mutex::new(()),
-            metrics,
-        }
-    }
-}
-
-fn tenancy(settings: &Settings) -> Tenancy {
-    let namespaced = settings.tenancy.isolation == Isolation::Namespace;
-    let required = settings.tenancy.required || namespaced;
-    Tenancy {
-        default: (!required).then(|| settings.tenancy.default.clone()),
-        in_body: settings.tenancy.source.contains(&TenantSource::Body),
-        of_request: settings.tenancy.source.contains(&TenantSource::Header),
-        namespaced,
-        limit_scope: if namespaced { Scope::Tenant } else { Scope::Global },
-    }
-}
 
 pub fn service(app: Arc<App>) -> HttpService {
     HttpService::new(app.clone(), router(app))

@@ -1,11 +1,11 @@
 //! Pages of lists that are sorted by name: queues, workers, schedules, pools.
 
-use rota_engine::{Engine, WorkerCounts};
+use rota_engine::WorkerCounts;
 use serde_json::{Value, json};
 
-use super::App;
 use super::error::ApiError;
 use super::params::Params;
+use super::{Access, View};
 
 /// The most entries that a page by number may skip. Cursors have no such bound.
 pub(super) const MAX_SKIP: usize = 100_000;
@@ -59,13 +59,13 @@ impl NameWindow {
     /// return; it returns the entries and the counts of the whole list. `name` is an entry's cursor.
     pub async fn read<T: Send + 'static, C: Total>(
         &self,
-        app: &App,
-        look: impl FnOnce(&Engine, &str, usize, usize) -> (Vec<T>, C) + Send + 'static,
+        app: &Access,
+        look: impl FnOnce(View<'_>, &str, usize, usize) -> (Vec<T>, C) + Send + 'static,
         name: impl FnOnce(&T) -> String,
     ) -> Result<Page<T, C>, ApiError> {
         let (after, skip, limit) = (self.after.clone(), self.skip, self.limit);
         // One more entry than the limit shows whether there is another page.
-        let look = app.handle.look(move |engine| look(engine, &after, skip, limit + 1));
+        let look = app.look(move |view| look(view, &after, skip, limit + 1));
         let (mut items, counts) = look.await?;
         let total = counts.total();
         let has_more = items.len() > limit;

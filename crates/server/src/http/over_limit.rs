@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use rota_engine::{QueueView, Refusal};
 use rota_model::State;
 
-use super::App;
+use super::Access;
 use super::error::ApiError;
 
 /// The error for [`Refusal::TenantLimit`] and [`Refusal::QueueFull`]. Without `retry_ms`, the jobs would
@@ -70,15 +70,15 @@ pub(super) fn error(refusal: Refusal) -> ApiError {
 }
 
 /// Like [`error`]; for a queue that is full in bytes, adds its depth and bound in jobs.
-pub(super) async fn error_with_depth(app: &App, refusal: Refusal) -> ApiError {
+pub(super) async fn error_with_depth(app: &Access, refusal: Refusal) -> ApiError {
     let Refusal::QueueFull { queue, tenant, in_bytes: true, .. } = &refusal else {
         return refusal.into();
     };
     let (queue, tenant) = (queue.clone(), tenant.clone());
     let of_tenant = tenant.is_some();
-    let look = app.handle.look(move |engine| match tenant {
-        Some(tenant) => engine.queue_of_tenant(&queue, &tenant),
-        None => engine.queue(&queue),
+    let look = app.look(move |view| match tenant {
+        Some(tenant) => view.queue_of_tenant(&queue, &tenant),
+        None => view.queue(&queue),
     });
     let Ok(Some(view)) = look.await else { return refusal.into() };
     let bounds = view.settings.bounds;

@@ -1,18 +1,16 @@
 //! Routes for queues: list, statistics, pause, resume.
 
-use axum::extract::State;
 use axum::http::HeaderMap;
-use rota_engine::{Command, Engine, Interval, QueueView, Reply};
-use rota_model::{JobId, Millis, State as JobState, TenantId};
+use rota_engine::{Interval, QueueView, Reply};
+use rota_model::{Millis, State as JobState};
 use rota_store::Period;
 use serde_json::{Map, Value, json};
 
 use super::body::NoBody;
-use super::caller::caller;
 use super::error::{ApiError, ApiResult};
 use super::name_pages::{NameWindow, Page};
 use super::params::{Params, PathName};
-use super::{App, Shared, engine_slices, over_limit, reply, spec_version};
+use super::{Access, View, engine_slices, over_limit, reply, spec_version};
 use crate::runtime::Answer;
 
 /// The queue name under which the statistics of all queues together are stored.
@@ -20,7 +18,7 @@ pub(super) const ALL_QUEUES: &str = "";
 /// Queues per slice.
 const SLICE: usize = 500;
 
-pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
+pub(super) async fn list(app: Access, params: Params) -> ApiResult {
     let page = page(&app, &NameWindow::from_params(&params, 50, 200)?).await?;
     let rows: Vec<Value> = page.items.iter().map(summary).collect();
     Ok(reply::ok(&json!({"queues": rows, "items": rows, "pagination": page.pagination})))
@@ -28,7 +26,7 @@ pub(super) async fn list(State(app): Shared, params: Params) -> ApiResult {
 
 /// The specification's documents disagree about `queue`: an object, or the queue's name with all figures
 /// beside it. Clients that name the version of the specification, as the SDKs do, get the latter.
-pub(super) async fn stats(State(app): Shared, name: PathName, headers: HeaderMap) -> ApiResult {
+pub(super) async fn stats(app: Access, name: PathName, headers: HeaderMap) -> ApiResult {
     let view = find(&app, &name).await?;
     let mut stats = counts(&view);
     merge(&mut stats, &figures(&app, &view).await?);
@@ -44,11 +42,11 @@ pub(super) async fn stats(State(app): Shared, name: PathName, headers: HeaderMap
     };
     stats["queue"] = json!(view.name.local());
     answer["stats"] = stats;
-    answer["computed_at"] = json!(app.handle.clock().now().wall.to_string());
+    answer["computed_at"] = json!(app.now().to_string());
     Ok(reply::ok(&answer))
 }
 
-pub(super) async fn pause(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
+pub(super) async fn pause(app: Access, name: PathName, _: NoBody) -> ApiResult {
     let view = set_paused(&app, &name, true).await?;
     Ok(reply::ok(&json!({
         "queue": summary(&view),
@@ -59,46 +57,35 @@ pub(super) async fn pause(State(app): Shared, name: PathName, _: NoBody) -> ApiR
     })))
 }
 
-pub(super) async fn resume(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
+pub(super) async fn resume(app: Access, name: PathName, _: NoBody) -> ApiResult {
     let view = set_paused(&app, &name, false).await?;
     Ok(reply::ok(&json!({
         "queue": summary(&view),
         "name": view.name.local(),
         "status": status(&view),
         "paused": false,
-        "resumed_at": app.handle.clock().now().wall.to_string(),
+        "resumed_at": app.now().to_string(),
     })))
 }
 
 /// A queue as the caller sees it. A tenant sees only its shard, and no queue where it has none.
-pub(super) async fn find(app: &App, name: &PathName) -> Result<QueueView, ApiError> {
+pub(super) async fn find(app: &Access, name: &PathName) -> Result<QueueView, ApiError> {
     let queue = app.queue(&name.queue()?)?;
-    let sharing_tenant = sharing_tenant(app);
-    let view = app.handle.look(move |engine| match sharing_tenant {
-        Some(tenant) => engine.queue_of_tenant(&queue, &tenant),
-        None => engine.queue(&queue),
-    });
-    view.await?.ok_or_else(|| ApiError::not_found("queue", name.as_str()))
+    app.look(move |view| view.queue(&queue))
+        .await?
+        .ok_or_else(|| ApiError::not_found("queue", name.as_str()))
 }
 
 /// A page of the queues that the caller can see.
-pub(super) async fn page(app: &App, window: &NameWindow) -> Result<Page<QueueView>, ApiError> {
-    let (tenant, is_tenant) = (caller(), caller().is_some());
-    let look = move |engine: &Engine, after: &str, skip, most| match tenant {
-        Some(tenant) => engine.queues_of_tenant_after(&tenant, after, skip, most),
-        None => (engine.queues_after(after, skip, most), engine.queue_count()),
-    };
-    window.read(app, look, |view| cursor(view, is_tenant)).await
+pub(super) async fn page(app: &Access, window: &NameWindow) -> Result<Page<QueueView>, ApiError> {
+    let look = |view: View<'_>, after: &str, skip, most| view.queues_after(after, skip, most);
+    window.read(app, look, |view| cursor(view, !app.is_operator())).await
 }
 
 /// All queues that the caller can see, sorted by name; read in slices.
-pub(super) async fn visible_queues(app: &App) -> Result<Vec<QueueView>, ApiError> {
-    let (tenant, is_tenant) = (caller(), caller().is_some());
-    let look = move |engine: &Engine, after: &str, most| match &tenant {
-        Some(tenant) => engine.queues_of_tenant_after(tenant, after, 0, most).0,
-        None => engine.queues_after(after, 0, most),
-    };
-    engine_slices::gather_by_name(app, SLICE, look, |view| cursor(view, is_tenant)).await
+pub(super) async fn visible_queues(app: &Access) -> Result<Vec<QueueView>, ApiError> {
+    let look = |view: View<'_>, after: &str, most| view.queues_after(after, 0, most).0;
+    engine_slices::gather_by_name(app, SLICE, look, |view| cursor(view, !app.is_operator())).await
 }
 
 /// The cursor of a queue in a list. For operators it is the engine's name, because several tenants may
@@ -110,40 +97,30 @@ fn cursor(view: &QueueView, is_tenant: bool) -> String {
     }
 }
 
-/// The caller, if it shares its queues with other tenants.
-fn sharing_tenant(app: &App) -> Option<TenantId> {
-    caller().filter(|_| !app.is_namespaced())
-}
-
 /// Pauses or resumes a whole queue, or the caller's shard of it. An operator may pause a queue before it
 /// has jobs; a tenant that shares its queues has no part in one where it never had any.
 pub(super) async fn set_paused(
-    app: &App,
+    app: &Access,
     name: &PathName,
     pause: bool,
 ) -> Result<QueueView, ApiError> {
     let queue = app.queue(&name.queue()?)?;
-    if sharing_tenant(app).is_some() {
+    if app.sharing_tenant().is_some() {
         find(app, name).await?;
     }
-    let command = match (sharing_tenant(app), pause) {
-        (Some(tenant), true) => Command::PauseShard(tenant, queue),
-        (Some(tenant), false) => Command::ResumeShard(tenant, queue),
-        (None, true) => Command::PauseQueue(queue),
-        (None, false) => Command::ResumeQueue(queue),
-    };
-    change(app, command).await
+    changed(app.pause_queue(queue, pause).await?)
 }
 
-pub(super) async fn change(app: &App, command: Command<JobId>) -> Result<QueueView, ApiError> {
-    match app.handle.command(command).await? {
+/// The queue in the reply to a change.
+pub(super) fn changed(reply: Reply) -> Result<QueueView, ApiError> {
+    match reply {
         Reply::Queue(view) => Ok(*view),
         reply => Err(Answer::Reply(reply).into()),
     }
 }
 
 /// The figures of a queue's last hour, as far as the caller may see them. An average over nothing is 0.
-async fn figures(app: &App, view: &QueueView) -> Result<Value, ApiError> {
+async fn figures(app: &Access, view: &QueueView) -> Result<Value, ApiError> {
     let Some(hour) = visible_last_hour(app, view).await? else { return Ok(json!({})) };
     Ok(json!({
         "completed_last_hour": hour.completed,
@@ -158,10 +135,10 @@ async fn figures(app: &App, view: &QueueView) -> Result<Value, ApiError> {
 /// The figures of a queue's last hour; `None` if the caller shares the queue with other tenants, because
 /// figures over time exist for whole queues only.
 pub(super) async fn visible_last_hour(
-    app: &App,
+    app: &Access,
     view: &QueueView,
 ) -> Result<Option<Interval>, ApiError> {
-    if sharing_tenant(app).is_some() {
+    if app.sharing_tenant().is_some() {
         return Ok(None);
     }
     last_hour(app, &view.name, view.minute.clone()).await.map(Some)
@@ -169,13 +146,13 @@ pub(super) async fn visible_last_hour(
 
 /// The figures of a queue's last sixty minutes. `minute` is the current one, which only the engine has.
 pub(super) async fn last_hour(
-    app: &App,
+    app: &Access,
     queue: &str,
     minute: Interval,
 ) -> Result<Interval, ApiError> {
-    let now = app.handle.clock().now().wall;
+    let now = app.now();
     let since = Millis(now.0 - Period::Hour.ms());
-    let rows = app.handle.history(Period::Minute, queue.to_owned(), since, now).await?;
+    let rows = app.history(Period::Minute, queue.to_owned(), since, now).await?;
     let mut hour = minute;
     let this_minute = now.0 - now.0.rem_euclid(Period::Minute.ms());
     for row in rows.iter().filter(|row| row.at.0 < this_minute) {

@@ -4,7 +4,6 @@ use std::pin::pin;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::State;
 use axum::http::{Response, StatusCode};
 use rota_model::row::JobRow;
 use rota_model::{JobId, Millis};
@@ -17,14 +16,14 @@ use tokio::time::Instant;
 use super::error::{ApiError, ApiResult};
 use super::listen::client_closed;
 use super::params::{Params, PathName};
-use super::{App, Shared, events, reply};
+use super::{Access, events, reply};
 
 /// The longest wait, in seconds.
 const MAX_WAIT: u64 = 30;
 
 /// Waits only if the request says so, and not for a client that has closed its side of the connection. A
 /// waiting request counts against the cap on event streams.
-pub(super) async fn show(State(app): Shared, name: PathName, params: Params) -> ApiResult {
+pub(super) async fn show(app: Access, name: PathName, params: Params) -> ApiResult {
     let id = name.job()?;
     let wait = match params.get("wait") {
         None | Some("false") => None,
@@ -37,7 +36,7 @@ pub(super) async fn show(State(app): Shared, name: PathName, params: Params) -> 
         let until = Instant::now() + Duration::from_secs(seconds);
         let _place = events::reserve(&app).await?;
         // Asked for before the job is read again, so that its end is not overlooked.
-        let mut end = events::JobEnd::new(app.handle.events(), record.seq);
+        let mut end = events::JobEnd::new(app.events(), record.seq);
         let mut closed = pin!(client_closed());
         record = find(&app, &name, id).await?;
         while !record.row.state().is_terminal() {
@@ -57,7 +56,7 @@ pub(super) async fn show(State(app): Shared, name: PathName, params: Params) -> 
     Ok(answer(&record))
 }
 
-async fn find(app: &App, name: &PathName, id: JobId) -> Result<Record, ApiError> {
+async fn find(app: &Access, name: &PathName, id: JobId) -> Result<Record, ApiError> {
     app.record(id).await?.ok_or_else(|| ApiError::not_found("job", name.as_str()))
 }
 

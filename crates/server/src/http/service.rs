@@ -14,7 +14,7 @@ use tracing::Instrument;
 
 use super::error::ApiError;
 use super::unread_body::{WatchedBody, announce_close};
-use super::{App, body, caller, cors, fast_path, quirks, spec_version};
+use super::{Access, App, Caller, body, cors, fast_path, quirks, spec_version};
 
 /// The longest request id that is taken over from a client, in bytes.
 const MAX_ID_BYTES: usize = 128;
@@ -75,8 +75,8 @@ impl HttpService {
         if let Err(error) = spec_version::check(&request) {
             return self.refuse(error, request).await;
         }
-        match caller::tenant_of(request.headers(), request.uri().path(), &self.app) {
-            Ok(tenant) => caller::with_caller(tenant, self.dispatch(request)).await,
+        match Caller::from_headers(request.headers(), request.uri().path(), &self.app) {
+            Ok(caller) => self.dispatch(request, caller).await,
             Err(error) => self.refuse(error, request).await,
         }
     }
@@ -91,11 +91,12 @@ impl HttpService {
         if is_read { response } else { announce_close(response) }
     }
 
-    async fn dispatch<B: RequestBody>(self, request: Request<B>) -> Response<Body> {
-        let (head, body) = request.into_parts();
+    async fn dispatch<B: RequestBody>(self, request: Request<B>, caller: Caller) -> Response<Body> {
+        let (mut head, body) = request.into_parts();
         // This client waits for the handler to ask for the body, so do not read it here.
         if head.headers.contains_key(EXPECT) {
             let (body, end) = WatchedBody::new(body);
+            head.extensions.insert(caller);
             let response = self.route(Request::from_parts(head, Body::new(body))).await;
             return if end.was_reached() { response } else { announce_close(response) };
         }
@@ -106,8 +107,11 @@ impl HttpService {
             Err(error) => return announce_close(error.into_response()),
         };
         let response = match fast_path::route(&head) {
-            Some(route) => route.handle(self.app, &head, body).await,
-            None => self.route(Request::from_parts(head, Body::from(body))).await,
+            Some(route) => route.handle(Access::new(self.app, caller), &head, body).await,
+            None => {
+                head.extensions.insert(caller);
+                self.route(Request::from_parts(head, Body::from(body))).await
+            }
         };
         tracing::debug!(status = response.status().as_u16(), "answered");
         response

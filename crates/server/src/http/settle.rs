@@ -1,18 +1,16 @@
 //! Routes for ack and nack, of one job or of many in one commit.
 
-use axum::extract::State;
 use axum::http::StatusCode;
 use bytes::Bytes;
-use rota_engine::{Ack, Command, Holder, Nack, Refusal, Reply, Settle, Settled};
+use rota_engine::{Ack, Holder, Nack, Refusal, Reply, Settle, Settled};
 use rota_model::{JobId, Rejection, State as JobState, WorkerId, json};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::body::{self, Json, member};
-use super::caller::worker_of_caller;
 use super::error::{ApiError, ApiResult};
 use super::job_json::Members;
-use super::{App, Shared, failure, reply};
+use super::{Access, failure, reply};
 use crate::runtime::Answer;
 
 const ACK: &[&str] = &["job_id", "id", "worker_id", "attempt", "result", "jobs"];
@@ -26,15 +24,15 @@ enum Kind {
     Nack,
 }
 
-pub(super) async fn ack(State(app): Shared, body: Json) -> ApiResult {
+pub(super) async fn ack(app: Access, body: Json) -> ApiResult {
     settle(&app, &body, Kind::Ack).await
 }
 
-pub(super) async fn nack(State(app): Shared, body: Json) -> ApiResult {
+pub(super) async fn nack(app: Access, body: Json) -> ApiResult {
     settle(&app, &body, Kind::Nack).await
 }
 
-async fn settle(app: &App, body: &Json, kind: Kind) -> ApiResult {
+async fn settle(app: &Access, body: &Json, kind: Kind) -> ApiResult {
     let members = body.members()?;
     match body::member(&members, "jobs") {
         Some(list) => {
@@ -67,7 +65,7 @@ async fn settle(app: &App, body: &Json, kind: Kind) -> ApiResult {
 }
 
 /// Settles a list of jobs. Each has its own result, in the order of the request.
-async fn settle_many(app: &App, list: &RawValue, kind: Kind) -> ApiResult {
+async fn settle_many(app: &Access, list: &RawValue, kind: Kind) -> ApiResult {
     let max_jobs = app.settings.limits.batch_jobs;
     let list = json::elements(list).ok_or_else(|| Rejection::field("jobs", "must be an array"))?;
     if list.is_empty() || list.len() > max_jobs {
@@ -102,16 +100,20 @@ async fn settle_many(app: &App, list: &RawValue, kind: Kind) -> ApiResult {
 }
 
 async fn send(
-    app: &App,
+    app: &Access,
     settles: Vec<Settle<JobId>>,
 ) -> Result<Vec<Result<Settled, Refusal>>, ApiError> {
-    match app.ask(Command::Settle(settles)).await {
+    match app.settle(settles).await {
         Answer::Reply(Reply::Settled(outcomes)) => Ok(outcomes),
         answer => Err(answer.into()),
     }
 }
 
-fn parse(app: &App, members: &json::Members<'_>, kind: Kind) -> Result<Settle<JobId>, Rejection> {
+fn parse(
+    app: &Access,
+    members: &json::Members<'_>,
+    kind: Kind,
+) -> Result<Settle<JobId>, Rejection> {
     let ids = [("job_id", member(members, "job_id")), ("id", member(members, "id"))];
     let mut job: Option<JobId> = None;
     for (name, raw) in ids.into_iter().filter_map(|(name, raw)| Some((name, raw?))) {
@@ -129,7 +131,7 @@ fn parse(app: &App, members: &json::Members<'_>, kind: Kind) -> Result<Settle<Jo
     };
     json::check_members(members.iter().map(|(name, _)| &**name), known, "", what)?;
     let job = job.ok_or_else(|| Rejection::field("job_id", "is required"))?;
-    let holder = holder(members)?;
+    let holder = holder(app, members)?;
     Ok(match kind {
         Kind::Ack => Settle::Ack(Ack { job, holder, result: result(app, members)? }),
         Kind::Nack => {
@@ -139,7 +141,7 @@ fn parse(app: &App, members: &json::Members<'_>, kind: Kind) -> Result<Settle<Jo
     })
 }
 
-fn result(app: &App, members: &json::Members<'_>) -> Result<Option<Bytes>, Rejection> {
+fn result(app: &Access, members: &json::Members<'_>) -> Result<Option<Bytes>, Rejection> {
     let Some(raw) = member(members, "result") else { return Ok(None) };
     let max_bytes = app.settings.limits.result_bytes;
     if raw.get().len() > max_bytes {
@@ -151,7 +153,7 @@ fn result(app: &App, members: &json::Members<'_>) -> Result<Option<Bytes>, Rejec
 
 /// The members `error` and `requeue` of a nack.
 fn failure(
-    app: &App,
+    app: &Access,
     members: &json::Members<'_>,
 ) -> Result<(rota_engine::Failure, bool), Rejection> {
     let raw = member(members, "error").ok_or_else(|| {
@@ -166,14 +168,14 @@ fn failure(
     Ok((failure::parse(raw, app.settings.limits.error_bytes)?, requeue))
 }
 
-fn holder(members: &json::Members<'_>) -> Result<Holder, Rejection> {
+fn holder(app: &Access, members: &json::Members<'_>) -> Result<Holder, Rejection> {
     let worker = match member(members, "worker_id") {
         Some(raw) => {
             let text: String = serde_json::from_str(raw.get())
                 .map_err(|_| Rejection::field("worker_id", "must be a string"))?;
             let id = WorkerId::parse(&text);
             let id = id.map_err(|e| Rejection::field("worker_id", e.to_string()))?;
-            Some(worker_of_caller(id))
+            Some(app.worker(id))
         }
         None => None,
     };

@@ -2,27 +2,25 @@
 
 use std::time::Duration;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use rota_model::State as JobState;
 use serde_json::json;
 
-use super::caller::caller;
 use super::error::{ApiError, ApiResult};
-use super::{Shared, reply, unserved};
+use super::{Access, reply, unserved};
 use crate::runtime::Unavailable;
 
 /// How long the engine may take to answer before it counts as unresponsive.
 const ENGINE_TIMEOUT: Duration = Duration::from_secs(2);
 
-pub(super) async fn health(State(app): Shared) -> ApiResult {
+pub(super) async fn health(app: Access) -> ApiResult {
     let started = std::time::Instant::now();
     // Goes through the engine: an engine that does not answer is not healthy.
     // A tenant sees its own jobs only, and not how many workers there are.
-    let tenant = caller();
-    let look = app.handle.look(move |engine| match tenant {
-        Some(tenant) => (engine.totals_of_tenant(&tenant).of(JobState::Active), None),
-        None => (engine.active_count() as u64, Some(engine.worker_counts(None).all())),
+    let look = app.look(|view| match view.operator() {
+        None => (view.totals().of(JobState::Active), None),
+        Some(engine) => (engine.active_count() as u64, Some(engine.worker_counts(None).all())),
     });
     let counts = tokio::time::timeout(ENGINE_TIMEOUT, look).await.unwrap_or(Err(Unavailable::Busy));
     let latency_ms = started.elapsed().as_millis() as u64;
@@ -39,7 +37,7 @@ pub(super) async fn health(State(app): Shared) -> ApiResult {
             "status": word,
             "version": "1.0",
             "server_version": env!("CARGO_PKG_VERSION"),
-            "uptime_seconds": app.handle.clock().uptime().as_secs(),
+            "uptime_seconds": app.clock().uptime().as_secs(),
             "active_jobs": active,
             "workers": workers,
             "backend": {"type": "sqlite", "status": backend, "latency_ms": latency_ms},
@@ -47,8 +45,8 @@ pub(super) async fn health(State(app): Shared) -> ApiResult {
     ))
 }
 
-pub(super) async fn ready(State(app): Shared) -> ApiResult {
-    let look = app.handle.look(|_| ());
+pub(super) async fn ready(app: Access) -> ApiResult {
+    let look = app.look(|_| ());
     tokio::time::timeout(ENGINE_TIMEOUT, look).await.unwrap_or(Err(Unavailable::Busy))?;
     Ok(reply::ok(&json!({"status": "ready", "ready": true})))
 }

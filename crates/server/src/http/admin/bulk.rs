@@ -1,18 +1,18 @@
 //! Bulk operations: retries, cancels or deletes all jobs that match a filter, in slices.
 
-use axum::extract::State;
-use rota_engine::{Changed, Command, Refusal, Reply, Selected, Unchanged};
+use rota_engine::{Changed, Refusal, Reply, Selected, Unchanged};
 use rota_model::row::JobRow;
 use rota_model::{JobId, Millis, Rejection, State as JobState, duration};
 use rota_store::{Order, Record, Selection};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::http::access::JobsCommand;
 use crate::http::body::Json;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::Filter;
 use crate::http::params::PathName;
-use crate::http::{App, Shared, reply};
+use crate::http::{Access, reply};
 use crate::runtime::{Answer, Unavailable};
 use rota_settings::CancelMode;
 
@@ -77,7 +77,7 @@ impl FilterBody {
     }
 }
 
-pub(in crate::http) async fn run(State(app): Shared, name: PathName, body: Json) -> ApiResult {
+pub(in crate::http) async fn run(app: Access, name: PathName, body: Json) -> ApiResult {
     let body: BulkBody = body.parse()?;
     require_confirm(body.confirm)?;
     run_body(&app, &name, body).await
@@ -85,11 +85,7 @@ pub(in crate::http) async fn run(State(app): Shared, name: PathName, body: Json)
 
 /// The same without `confirm`, as the specification's document on bulk operations has it. It needs the ids
 /// of the jobs, or a filter with at least one condition.
-pub(in crate::http) async fn run_unconfirmed(
-    State(app): Shared,
-    name: PathName,
-    body: Json,
-) -> ApiResult {
+pub(in crate::http) async fn run_unconfirmed(app: Access, name: PathName, body: Json) -> ApiResult {
     let body: BulkBody = body.parse()?;
     if body.job_ids.is_none() && body.filter.as_ref().is_none_or(FilterBody::is_empty) {
         return Err(Rejection::field("job_ids", "is required, or a filter that is not empty")
@@ -99,7 +95,7 @@ pub(in crate::http) async fn run_unconfirmed(
     run_body(&app, &name, body).await
 }
 
-async fn run_body(app: &App, name: &PathName, body: BulkBody) -> ApiResult {
+async fn run_body(app: &Access, name: &PathName, body: BulkBody) -> ApiResult {
     let action = match name.as_str() {
         "retry" => Action::Retry,
         "cancel" => match app.settings.jobs.cancel_mode {
@@ -121,7 +117,7 @@ async fn run_body(app: &App, name: &PathName, body: BulkBody) -> ApiResult {
             let mut body = body.unwrap_or_default();
             let older_than = body.older_than.take();
             let before = older_than.map(|text| parse_older_than(app, &text)).transpose()?;
-            let filter = filter(action, body)?;
+            let filter = filter(app, action, body)?;
             let action = match action {
                 Action::Delete => Action::DeleteOnly(Selected::Ended(filter.state)),
                 Action::Retry => {
@@ -144,7 +140,7 @@ async fn run_body(app: &App, name: &PathName, body: BulkBody) -> ApiResult {
 }
 
 /// Applies an action to the jobs with these ids.
-async fn apply_to(app: &App, action: Action, ids: &[String]) -> Result<Outcome, ApiError> {
+async fn apply_to(app: &Access, action: Action, ids: &[String]) -> Result<Outcome, ApiError> {
     let max_jobs = app.settings.limits.batch_jobs;
     if ids.len() > max_jobs {
         let text = format!("has {} ids; at most {max_jobs} are accepted at once", ids.len());
@@ -155,7 +151,7 @@ async fn apply_to(app: &App, action: Action, ids: &[String]) -> Result<Outcome, 
     };
     let ids: Vec<JobId> = ids.iter().enumerate().map(parse).collect::<Result<_, _>>()?;
     let mut outcome = Outcome::default();
-    let by = app.handle.look(|engine| engine.now().wall).await?;
+    let by = app.look(|view| view.now()).await?;
     for slice in ids.chunks(SLICE) {
         change(app, action, by, slice.to_vec(), &mut outcome).await?;
     }
@@ -163,9 +159,9 @@ async fn apply_to(app: &App, action: Action, ids: &[String]) -> Result<Outcome, 
 }
 
 /// A time, or how long ago.
-pub(super) fn parse_older_than(app: &App, text: &str) -> Result<Millis, ApiError> {
+pub(super) fn parse_older_than(app: &Access, text: &str) -> Result<Millis, ApiError> {
     if let Ok(ms) = duration::parse_any(text) {
-        return Ok(app.handle.clock().now().wall.saturating_sub_ms(ms));
+        return Ok(app.now().saturating_sub_ms(ms));
     }
     Millis::parse_rfc3339(text).map_err(|_| {
         Rejection::field("older_than", "must be a time or a duration")
@@ -199,7 +195,7 @@ pub(in crate::http) fn require_confirm(confirm: Option<bool>) -> Result<(), ApiE
 /// was created before it, if unfinished). Each slice is a separate commit, so other requests are not held
 /// up.
 pub(in crate::http) async fn apply(
-    app: &App,
+    app: &Access,
     action: Action,
     filter: &Filter,
     ended_before: Option<Millis>,
@@ -207,19 +203,17 @@ pub(in crate::http) async fn apply(
     let mut outcome = Outcome::default();
     let Some(mut query) = filter.query(app).await? else { return Ok(outcome) };
     // Leaves out jobs that are enqueued while this runs.
-    let (newest, by) = app.handle.look(|engine| (engine.next_seq(), engine.now().wall)).await?;
-    query.order = Order::OldestFirst;
-    query.limit = SLICE;
-    query.scan = SCAN;
+    let (newest, by) = app.look(|view| (view.next_seq(), view.now())).await?;
+    query.set_page(Order::OldestFirst, SLICE, SCAN);
     loop {
-        let page = app.handle.list(query.clone()).await?;
+        let page = app.list(query.clone()).await?;
         let matches = |record: &&Record| record.seq < newest && is_before(record, ended_before);
         let ids: Vec<JobId> = page.records.iter().filter(matches).map(|r| r.body.id).collect();
         if !ids.is_empty() {
             change(app, action, by, ids, &mut outcome).await?;
         }
         match page.next {
-            Some(next) if next < newest => query.after = Some(next),
+            Some(next) if next < newest => query.set_after(Some(next)),
             _ => return Ok(outcome),
         }
     }
@@ -234,7 +228,7 @@ fn is_before(record: &Record, before: Option<Millis>) -> bool {
 }
 
 async fn change(
-    app: &App,
+    app: &Access,
     action: Action,
     by: Millis,
     ids: Vec<JobId>,
@@ -271,27 +265,26 @@ async fn change(
 /// Applies the action to a slice. A slice that could not be written is tried again: on a full disk, the
 /// first failure releases the disk reserve, which makes room for the next attempt.
 async fn send(
-    app: &App,
+    app: &Access,
     action: Action,
     by: Millis,
     ids: &[JobId],
 ) -> Result<Vec<Result<Changed, Refusal>>, ApiError> {
     let mut attempts_left = MAX_ATTEMPTS;
     loop {
+        let ids = ids.to_vec();
         let command = match action {
-            Action::Retry => Command::Retry(ids.to_vec()),
-            Action::RetryOnly(selected) => {
-                Command::RetryOnly(ids.to_vec(), Unchanged { selected, by })
-            }
-            Action::Cancel => Command::Cancel(ids.to_vec()),
-            Action::RequestCancel => Command::RequestCancel(ids.to_vec()),
-            Action::Delete => Command::Delete(ids.to_vec()),
+            Action::Retry => JobsCommand::retry(ids),
+            Action::RetryOnly(selected) => JobsCommand::retry_only(ids, Unchanged { selected, by }),
+            Action::Cancel => JobsCommand::cancel(ids),
+            Action::RequestCancel => JobsCommand::request_cancel(ids),
+            Action::Delete => JobsCommand::delete(ids),
             Action::DeleteOnly(selected) => {
-                Command::DeleteOnly(ids.to_vec(), Unchanged { selected, by })
+                JobsCommand::delete_only(ids, Unchanged { selected, by })
             }
         };
         attempts_left -= 1;
-        match app.ask(command).await {
+        match app.change_jobs(command).await {
             Answer::Reply(Reply::Changed(results)) => return Ok(results),
             Answer::Unavailable(Unavailable::NotWritten) if attempts_left > 0 => {}
             answer => return Err(answer.into()),
@@ -299,7 +292,7 @@ async fn send(
     }
 }
 
-fn filter(action: Action, body: FilterBody) -> Result<Filter, ApiError> {
+fn filter(app: &Access, action: Action, body: FilterBody) -> Result<Filter, ApiError> {
     let allowed: Vec<JobState> = match action {
         Action::Retry | Action::RetryOnly(_) => vec![JobState::Discarded, JobState::Cancelled],
         Action::Delete | Action::DeleteOnly(_) => {
@@ -314,7 +307,7 @@ fn filter(action: Action, body: FilterBody) -> Result<Filter, ApiError> {
         Action::Retry | Action::RetryOnly(_) => Selection::state(JobState::Discarded),
         _ => allowed.iter().fold(Selection::NONE, |select, state| select.with(*state)),
     };
-    let mut filter = Filter::all(default);
+    let mut filter = Filter::all(app, default);
     if let Some(tenant) = &body.tenant_id {
         filter.set_tenant(tenant, "filter.tenant_id")?;
     }

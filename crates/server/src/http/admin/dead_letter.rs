@@ -1,6 +1,5 @@
 //! Admin routes for the dead letter: the list, and deleting one job.
 
-use axum::extract::State;
 use axum::http::StatusCode;
 
 use crate::http::body::NoBody;
@@ -9,17 +8,17 @@ use crate::http::error::ApiResult;
 use crate::http::filter::Filter;
 use crate::http::job_pages::{self, Window};
 use crate::http::params::{Params, PathName};
-use crate::http::{Shared, job_json, reply};
+use crate::http::{Access, job_json, reply};
 
-pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
-    let filter = Filter::dead_letter(&params)?;
+pub(in crate::http) async fn list(app: Access, params: Params) -> ApiResult {
+    let filter = Filter::dead_letter(&app, &params)?;
     let window = Window::from_params(&params, 20, 100)?;
     let page = job_pages::find(&app, &filter, &window).await?;
     Ok(reply::raw(StatusCode::OK, job_json::page_json(&page.records, &page.pagination)))
 }
 
 /// Unlike the route outside the admin API, this one has no body in its answer.
-pub(in crate::http) async fn delete(state: Shared, name: PathName, no_body: NoBody) -> ApiResult {
-    dead_letter::delete(state, name, no_body).await?;
+pub(in crate::http) async fn delete(app: Access, name: PathName, no_body: NoBody) -> ApiResult {
+    dead_letter::delete(app, name, no_body).await?;
     Ok(reply::no_content())
 }

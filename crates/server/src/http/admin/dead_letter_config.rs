@@ -3,17 +3,16 @@
 use rota_model::{DeadLetterSettings, PruningPolicy, Rejection, ReplayFilter, duration};
 use serde_json::{Map, Value, json};
 
-use crate::http::App;
-use crate::http::caller::caller;
+use crate::http::Access;
 use crate::http::error::ApiError;
 
 /// A tenant that has its own queues may keep its jobs for less time than the server does, but not for
 /// longer, and it may not fill the archive.
 pub(super) fn check_caller(
-    app: &App,
+    app: &Access,
     settings: Option<&DeadLetterSettings>,
 ) -> Result<(), ApiError> {
-    let (Some(settings), Some(_)) = (settings, caller()) else { return Ok(()) };
+    let (Some(settings), Some(_)) = (settings, app.tenant()) else { return Ok(()) };
     let server = &app.settings.dead_letter;
     let max_age = u64::try_from(server.max_age.as_millis()).unwrap_or(u64::MAX);
     let problem = if settings.max_age_ms.is_some_and(|ms| ms > max_age) {

@@ -2,40 +2,42 @@
 
 use std::cmp::Reverse;
 
-use axum::extract::State;
-use rota_engine::{Engine, PoolView, ShareView};
+use rota_engine::{PoolView, ShareView};
 use rota_model::PoolName;
 use serde_json::{Value, json};
 
 use super::tenants::number;
-use crate::http::caller::caller;
 use crate::http::error::ApiResult;
 use crate::http::params::Params;
-use crate::http::{Shared, engine_slices, reply};
+use crate::http::{Access, View, engine_slices, reply};
 
+/// What a tenant may not do.
+const ALL_SHARES: &str = "Seeing the shares of all tenants";
 const MAX_TENANTS: u64 = 1_000;
 /// Tenants per slice.
 pub(super) const SLICE: usize = 2_000;
 
-pub(in crate::http) async fn show(State(app): Shared, params: Params) -> ApiResult {
+pub(in crate::http) async fn show(app: Access, params: Params) -> ApiResult {
     let limit = params.number("limit", 1, MAX_TENANTS, 100)? as usize;
-    let (shares, dispatched) = match caller() {
+    let (shares, dispatched) = match app.tenant().cloned() {
         Some(tenant) => {
-            let share = app.handle.look(move |engine| engine.share(&tenant)).await?;
+            let share = app.look(move |view| view.share(&tenant)).await?;
             let dispatched = share.iter().map(|share| u64::from(share.dispatched)).sum();
             (Vec::from_iter(share), dispatched)
         }
         None => {
-            let dispatched = app.handle.look(|engine| engine.dispatched_1m()).await?;
-            let all =
-                engine_slices::gather(&app, SLICE, |engine, from, most| engine.shares(from, most))
-                    .await?;
+            let dispatched =
+                app.operator(ALL_SHARES)?.look(rota_engine::Engine::dispatched_1m).await?;
+            let look = |view: View<'_>, from, most| {
+                view.operator().map_or_else(Default::default, |engine| engine.shares(from, most))
+            };
+            let all = engine_slices::gather(&app, SLICE, look).await?;
             (busiest(all, limit), dispatched)
         }
     };
     let settings = &app.settings;
     let scope = settings.fairness.scope;
-    let look = |engine: &Engine, after: &str, most| engine.pools_after(after, 0, most);
+    let look = |view: View<'_>, after: &str, most| view.pools_after(after, 0, most);
     let pools =
         engine_slices::gather_by_name(&app, SLICE, look, |pool| pool.name.to_string()).await?;
     let differs =

@@ -1,29 +1,28 @@
 //! Admin routes for jobs: list, show, retry.
 
-use axum::extract::State;
 use axum::http::StatusCode;
-use rota_engine::Command;
 use rota_model::json::{Object, members};
 use rota_model::row::JobRow;
 use rota_store::{Record, Selection};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::http::access::JobsCommand;
 use crate::http::body::NoBody;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::Filter;
 use crate::http::job_pages::{self, Window};
 use crate::http::params::{Params, PathName};
-use crate::http::{Shared, job_json, jobs, queues, reply};
+use crate::http::{Access, job_json, jobs, queues, reply};
 
-pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
-    let filter = Filter::from_params(&params, Selection::ALL)?;
+pub(in crate::http) async fn list(app: Access, params: Params) -> ApiResult {
+    let filter = Filter::from_params(&app, &params, Selection::ALL)?;
     let window = Window::from_params(&params, 20, 100)?;
     let page = job_pages::find(&app, &filter, &window).await?;
     Ok(reply::raw(StatusCode::OK, job_json::page_json(&page.records, &page.pagination)))
 }
 
-pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
+pub(in crate::http) async fn show(app: Access, name: PathName) -> ApiResult {
     let record = app.record(name.job()?).await?;
     let record = record.ok_or_else(|| ApiError::not_found("job", name.as_str()))?;
     let mut job = Vec::with_capacity(record.body.json.len() + 1024);
@@ -31,8 +30,8 @@ pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResu
     Ok(reply::raw(StatusCode::OK, with_times(&job, &record)))
 }
 
-pub(in crate::http) async fn retry(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
-    let changed = jobs::change_one(&app, &name, |id| Command::Retry(vec![id])).await?;
+pub(in crate::http) async fn retry(app: Access, name: PathName, _: NoBody) -> ApiResult {
+    let changed = jobs::change_one(&app, &name, |id| JobsCommand::retry(vec![id])).await?;
     jobs::changed_job(&app, &changed, "re_enqueued_at").await
 }
 

@@ -1,24 +1,25 @@
 //! Routes for worker pools: list, show, create or replace, delete.
 
-use axum::extract::State;
 use axum::http::StatusCode;
-use rota_engine::{Command, ConfigOrigin, Engine, PoolView, Refusal, Reply};
+use rota_engine::{Command, ConfigOrigin, PoolView, Refusal, Reply};
 use rota_model::pool::ratio_too_large;
 use rota_model::{PoolConfig, PoolName, Rejection, Starvation, Weight, duration, json};
 use serde_json::{Map, Value, json};
 
 use crate::http::body::NoBody;
 use crate::http::body::{Json, member};
-use crate::http::caller::only_operators;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::name_pages::NameWindow;
 use crate::http::params::{Params, PathName};
-use crate::http::{App, Shared, reply};
+use crate::http::{Access, View, reply};
 use crate::runtime::Answer;
 
-pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
-    let look = |engine: &Engine, after: &str, skip, most| {
-        (engine.pools_after(after, skip, most), engine.pool_count())
+/// What a tenant may not do.
+const CHANGE: &str = "Changing a pool";
+
+pub(in crate::http) async fn list(app: Access, params: Params) -> ApiResult {
+    let look = |view: View<'_>, after: &str, skip, most| {
+        (view.pools_after(after, skip, most), view.pool_count())
     };
     let name = |view: &PoolView| view.name.to_string();
     let page = NameWindow::from_params(&params, 20, 100)?.read(&app, look, name).await?;
@@ -26,14 +27,14 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
     Ok(reply::ok(&json!({"items": items, "pools": items, "pagination": page.pagination})))
 }
 
-pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
+pub(in crate::http) async fn show(app: Access, name: PathName) -> ApiResult {
     let view = find(&app, &name).await?;
     Ok(reply::ok(&with_pool(item(&app, &view))))
 }
 
 /// Creates or replaces a pool.
-pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json) -> ApiResult {
-    only_operators("Changing a pool")?;
+pub(in crate::http) async fn put(app: Access, name: PathName, body: Json) -> ApiResult {
+    app.operator(CHANGE)?;
     let pool = PoolName::parse(name.as_str()).map_err(|error| {
         ApiError::invalid_request(format!("The pool's name {error}.")).detail("field", "pool")
     })?;
@@ -52,7 +53,7 @@ pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json)
     }
     let order = queue_order(&body);
     config.queues.sort_by_key(|queue| order.iter().position(|name| **name == **queue));
-    match app.handle.command(Command::PutPool(pool, Box::new(config))).await? {
+    match app.operator(CHANGE)?.command(Command::PutPool(pool, Box::new(config))).await? {
         Reply::Pool { pool, created } => {
             let status = if created { StatusCode::CREATED } else { StatusCode::OK };
             Ok(reply::json(status, &with_pool(item(&app, &pool))))
@@ -63,15 +64,15 @@ pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json)
 
 /// Deletes a definition that was made through the API. If the server's configuration defines the pool,
 /// that definition applies again.
-pub(in crate::http) async fn remove(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
-    only_operators("Changing a pool")?;
+pub(in crate::http) async fn remove(app: Access, name: PathName, _: NoBody) -> ApiResult {
+    app.operator(CHANGE)?;
     let view = find(&app, &name).await?;
     if view.origin == ConfigOrigin::File {
         return Err(ApiError::conflict("The pool is defined in the server's configuration.")
             .detail("pool", name.as_str())
             .hint("Remove it there and restart, or PUT another definition over it."));
     }
-    match app.handle.command(Command::RemovePool(view.name.clone())).await? {
+    match app.operator(CHANGE)?.command(Command::RemovePool(view.name.clone())).await? {
         Reply::Pool { .. } => Ok(reply::ok(&json!({"deleted": true, "name": view.name}))),
         Reply::Refused(Refusal::UnknownPool { .. }) => {
             Err(ApiError::not_found("pool", name.as_str()))
@@ -80,10 +81,10 @@ pub(in crate::http) async fn remove(State(app): Shared, name: PathName, _: NoBod
     }
 }
 
-async fn find(app: &App, name: &PathName) -> Result<PoolView, ApiError> {
+async fn find(app: &Access, name: &PathName) -> Result<PoolView, ApiError> {
     let unknown = || ApiError::not_found("pool", name.as_str());
     let pool = PoolName::parse(name.as_str()).map_err(|_| unknown())?;
-    app.handle.look(move |engine| engine.pool(&pool)).await?.ok_or_else(unknown)
+    app.look(move |view| view.pool(&pool)).await?.ok_or_else(unknown)
 }
 
 /// The pool's members. One document of the specification has them at the top level, another in `pool`.
@@ -116,7 +117,7 @@ fn with_pool(mut item: Value) -> Value {
     item
 }
 
-fn item(app: &App, view: &PoolView) -> Value {
+fn item(app: &Access, view: &PoolView) -> Value {
     let config = &view.config;
     let weights: Map<String, Value> =
         config.weights.iter().map(|(queue, value)| (queue.to_string(), weight(*value))).collect();
@@ -151,7 +152,7 @@ pub(in crate::http) fn utilization(view: &PoolView) -> Option<f64> {
 }
 
 /// The pool's own rule, or else the server's.
-fn starvation_rule(app: &App, config: &PoolConfig) -> Starvation {
+fn starvation_rule(app: &Access, config: &PoolConfig) -> Starvation {
     config.starvation.unwrap_or_else(|| app.settings.starvation.rule())
 }
 

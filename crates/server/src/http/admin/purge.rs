@@ -1,19 +1,38 @@
 //! Deletes a queue or tenant together with its unfinished jobs, if the request says `purge`.
 
 use rota_engine::{Command, Refusal, Reply, Selected};
-use rota_model::JobId;
-use rota_model::State as JobState;
+use rota_model::{QueueName, State as JobState, TenantId};
 use rota_store::Selection;
 use serde_json::{Map, Value};
 
 use super::bulk::{self, Action};
-use crate::http::App;
+use crate::http::Access;
 use crate::http::error::ApiError;
 use crate::http::filter::Filter;
 use crate::http::params::Params;
 
 /// How often a purge is repeated when more jobs have been enqueued meanwhile.
 const MAX_REPEATS: usize = 5;
+
+/// What is to be deleted.
+pub(super) enum Doomed {
+    /// By the engine's name.
+    Queue(QueueName),
+    /// With the reason that is given for it.
+    Tenant(TenantId, Option<String>),
+}
+
+impl Doomed {
+    async fn delete(&self, app: &Access) -> Result<Reply, ApiError> {
+        match self {
+            Self::Queue(name) => app.delete_queue(name.clone()).await,
+            Self::Tenant(id, reason) => {
+                let command = Command::DeleteTenant(id.clone(), reason.clone());
+                Ok(app.operator("Deleting a tenant")?.command(command).await?)
+            }
+        }
+    }
+}
 
 /// Whether unfinished jobs are to be removed: `purge`, with `confirm`, in the query string or the body.
 pub(super) struct Purge(bool);
@@ -35,9 +54,9 @@ impl Purge {
     /// the number of jobs that were deleted or cancelled.
     pub async fn delete(
         &self,
-        app: &App,
+        app: &Access,
         jobs: impl Fn(Selection) -> Filter,
-        command: impl Fn() -> Command<JobId>,
+        what: &Doomed,
     ) -> Result<(Reply, u64), ApiError> {
         let mut repeats_left = if self.0 { MAX_REPEATS } else { 0 };
         let mut purged = 0;
@@ -45,7 +64,7 @@ impl Purge {
             if self.0 {
                 purged += remove_unfinished(app, &jobs).await?;
             }
-            let reply = app.handle.command(command()).await?;
+            let reply = what.delete(app).await?;
             let has_jobs = matches!(
                 reply,
                 Reply::Refused(Refusal::TenantHasJobs { .. } | Refusal::QueueHasJobs { .. })
@@ -83,7 +102,7 @@ fn flag(params: &Params, members: &Map<String, Value>, name: &str) -> Result<boo
 
 /// Deletes waiting jobs first, so that no more of them start, and then cancels active ones.
 async fn remove_unfinished(
-    app: &App,
+    app: &Access,
     jobs: &impl Fn(Selection) -> Filter,
 ) -> Result<u64, ApiError> {
     let waiting = JobState::WAITING.into_iter().fold(Selection::NONE, Selection::with);

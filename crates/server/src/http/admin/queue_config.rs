@@ -1,8 +1,7 @@
 //! Routes that create and configure queues: concurrency, retention, rate limit and bounds.
 
-use axum::extract::State;
 use axum::http::StatusCode;
-use rota_engine::{Backpressure, Bounds, Command, LimitView, QueueSettings};
+use rota_engine::{Backpressure, Bounds, LimitView, QueueSettings};
 use rota_model::json::check_members;
 use rota_model::{DeadLetterSettings, LimitKey, QueueName, Rejection, duration};
 use serde::Deserialize;
@@ -10,12 +9,11 @@ use serde_json::{Map, Value, json};
 
 use super::dead_letter_config;
 use crate::http::body::{self, Json};
-use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::PathName;
-use crate::http::queues::{self, change, find};
+use crate::http::queues::{self, changed, find};
 use crate::http::rate_limits::{self, LimitEdit, join_limit_and_period, numbers_json};
-use crate::http::{App, Shared, reply};
+use crate::http::{Access, reply};
 
 /// The default warning threshold, in thousandths of a bound.
 const DEFAULT_WARN_AT: u32 = 800;
@@ -88,16 +86,12 @@ struct TenantBoundsBody {
 
 /// Replaces the queue's settings; the server's defaults apply to those that are left out. The queue's
 /// rate limit is changed only if `rate_limit` is present.
-pub(in crate::http) async fn configure(
-    State(app): Shared,
-    name: PathName,
-    body: Json,
-) -> ApiResult {
-    app.only_operators_if_shared("Configuring a queue")?;
+pub(in crate::http) async fn configure(app: Access, name: PathName, body: Json) -> ApiResult {
+    app.operator_if_shared("Configuring a queue")?;
     let queue = app.queue(&name.queue()?)?;
     let (settings, limit) = parse_config(body.object()?)?;
     check_caller(&app, &settings)?;
-    let view = change(&app, Command::ConfigureQueue(queue.clone(), settings)).await?;
+    let view = changed(app.configure_queue(queue.clone(), settings).await?)?;
     put_limit(&app, &queue, limit).await?;
     let configuration = config_json(&app, &queue, &view.settings).await?;
     Ok(reply::ok(&json!({
@@ -106,7 +100,7 @@ pub(in crate::http) async fn configure(
 }
 
 /// A queue's configuration.
-pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
+pub(in crate::http) async fn show(app: Access, name: PathName) -> ApiResult {
     let view = find(&app, &name).await?;
     let configuration = config_json(&app, &view.name, &view.settings).await?;
     Ok(reply::ok(&json!({
@@ -115,8 +109,8 @@ pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResu
 }
 
 /// Creates a queue with its configuration, which is in `config` or beside the name.
-pub(in crate::http) async fn create(State(app): Shared, body: Json) -> ApiResult {
-    app.only_operators_if_shared("Creating a queue")?;
+pub(in crate::http) async fn create(app: Access, body: Json) -> ApiResult {
+    app.operator_if_shared("Creating a queue")?;
     let mut members = body.object()?;
     let name = match members.remove("name") {
         Some(Value::String(name)) => QueueName::parse(&name)
@@ -135,7 +129,7 @@ pub(in crate::http) async fn create(State(app): Shared, body: Json) -> ApiResult
     let queue = app.queue(&name)?;
     let (settings, limit) = parse_config(config)?;
     check_caller(&app, &settings)?;
-    let view = change(&app, Command::CreateQueue(queue.clone(), settings)).await?;
+    let view = changed(app.create_queue(queue.clone(), settings).await?)?;
     put_limit(&app, &queue, limit).await?;
     let configuration = config_json(&app, &queue, &view.settings).await?;
     let mut value = queues::summary(&view);
@@ -161,9 +155,9 @@ fn parse_config(
 
 /// A tenant that has its own queues may keep its finished jobs for less time than the server does, but not
 /// for longer.
-fn check_caller(app: &App, settings: &QueueSettings) -> Result<(), ApiError> {
+fn check_caller(app: &Access, settings: &QueueSettings) -> Result<(), ApiError> {
     dead_letter_config::check_caller(app, settings.dead_letter.as_deref())?;
-    if caller().is_none() {
+    if app.is_operator() {
         return Ok(());
     }
     let server = &app.settings.retention;
@@ -186,16 +180,20 @@ fn check_caller(app: &App, settings: &QueueSettings) -> Result<(), ApiError> {
     Ok(())
 }
 
-async fn put_limit(app: &App, queue: &QueueName, edit: Option<LimitEdit>) -> Result<(), ApiError> {
+async fn put_limit(
+    app: &Access,
+    queue: &QueueName,
+    edit: Option<LimitEdit>,
+) -> Result<(), ApiError> {
     let Some(edit) = edit else { return Ok(()) };
     let put = edit.for_limit(LimitKey::of_queue(queue), None);
-    rate_limits::change(app, Command::PutLimit(Box::new(put))).await?;
+    rate_limits::changed(app.put_limit(put).await?)?;
     Ok(())
 }
 
 /// The JSON of a queue's settings and rate limit.
 pub(super) async fn config_json(
-    app: &App,
+    app: &Access,
     queue: &QueueName,
     settings: &QueueSettings,
 ) -> Result<Value, ApiError> {

@@ -1,35 +1,35 @@
 //! The route that deletes a queue, with its unfinished jobs if the request says so.
 
-use axum::extract::State;
-use rota_engine::{Command, Refusal, Reply};
+use rota_engine::{Refusal, Reply};
 use rota_model::Rejection;
 use serde_json::{Value, json};
 
-use super::purge::Purge;
+use super::purge::{Doomed, Purge};
 use crate::http::body::OptionalJson;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::Filter;
 use crate::http::params::{Params, PathName};
-use crate::http::{Shared, reply};
+use crate::http::{Access, reply};
 use crate::runtime::Answer;
 
 pub(in crate::http) async fn delete(
-    State(app): Shared,
+    app: Access,
     name: PathName,
     params: Params,
     body: OptionalJson,
 ) -> ApiResult {
-    app.only_operators_if_shared("Deleting a queue")?;
+    app.operator_if_shared("Deleting a queue")?;
     let members = body.members(&["strategy", "purge", "confirm"], "the deletion of a queue")?;
     check_strategy(members.get("strategy"))?;
     let purge = Purge::from_request(&params, &members)?;
     let (local, queue) = (name.queue()?, app.queue(&name.queue()?)?);
     let of_queue = |select| {
-        let mut filter = Filter::all(select);
+        let mut filter = Filter::all(&app, select);
         filter.queue = Some(local.clone());
         filter
     };
-    let deletion = purge.delete(&app, of_queue, || Command::DeleteQueue(queue.clone()));
+    let doomed = Doomed::Queue(queue.clone());
+    let deletion = purge.delete(&app, of_queue, &doomed);
     match deletion.await? {
         (Reply::Queue(_), purged) => {
             let name = queue.local();

@@ -1,6 +1,5 @@
 //! Admin routes for queues: list, show, pause, resume, purge.
 
-use axum::extract::State;
 use rota_engine::{QueueView, Selected};
 use rota_model::{Rejection, State as JobState};
 use rota_store::Selection;
@@ -16,9 +15,9 @@ use crate::http::filter::{Filter, parse_state};
 use crate::http::name_pages::NameWindow;
 use crate::http::params::{Params, PathName};
 use crate::http::queues::{self, counts, find, set_paused, status, visible_last_hour};
-use crate::http::{App, Shared, reply};
+use crate::http::{Access, reply};
 
-pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
+pub(in crate::http) async fn list(app: Access, params: Params) -> ApiResult {
     let page = queues::page(&app, &NameWindow::from_params(&params, 20, 100)?).await?;
     let mut items = Vec::new();
     for view in &page.items {
@@ -27,7 +26,7 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
     Ok(reply::ok(&json!({"items": items, "queues": items, "pagination": page.pagination})))
 }
 
-pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
+pub(in crate::http) async fn show(app: Access, name: PathName) -> ApiResult {
     let view = find(&app, &name).await?;
     let mut value = item(&app, &view).await?;
     value["configuration"] = queue_config::config_json(&app, &view.name, &view.settings).await?;
@@ -35,7 +34,7 @@ pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResu
     Ok(reply::ok(&value))
 }
 
-pub(in crate::http) async fn pause(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
+pub(in crate::http) async fn pause(app: Access, name: PathName, _: NoBody) -> ApiResult {
     let view = set_paused(&app, &name, true).await?;
     let paused_at = view.paused.map(|time| time.to_string());
     Ok(reply::ok(&json!({
@@ -44,9 +43,9 @@ pub(in crate::http) async fn pause(State(app): Shared, name: PathName, _: NoBody
     })))
 }
 
-pub(in crate::http) async fn resume(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
+pub(in crate::http) async fn resume(app: Access, name: PathName, _: NoBody) -> ApiResult {
     let view = set_paused(&app, &name, false).await?;
-    let resumed_at = app.handle.clock().now().wall.to_string();
+    let resumed_at = app.now().to_string();
     Ok(reply::ok(&json!({
         "name": view.name.local(), "state": status(&view), "status": status(&view), "paused": false,
         "resumed_at": resumed_at,
@@ -61,7 +60,7 @@ struct PurgeBody {
     confirm: Option<bool>,
 }
 
-pub(in crate::http) async fn purge(State(app): Shared, name: PathName, body: Json) -> ApiResult {
+pub(in crate::http) async fn purge(app: Access, name: PathName, body: Json) -> ApiResult {
     let body: PurgeBody = body.parse()?;
     bulk::require_confirm(body.confirm)?;
     let states = body.states.as_ref().filter(|states| !states.is_empty());
@@ -76,7 +75,7 @@ pub(in crate::http) async fn purge(State(app): Shared, name: PathName, body: Jso
 /// Deletes a queue's finished jobs, completed ones unless the body says otherwise. The path is
 /// unmistakable, so there is no `confirm`.
 pub(in crate::http) async fn purge_finished(
-    State(app): Shared,
+    app: Access,
     name: PathName,
     body: OptionalJson,
 ) -> ApiResult {
@@ -92,10 +91,10 @@ pub(in crate::http) async fn purge_finished(
     delete_jobs(&app, &name, body).await
 }
 
-async fn delete_jobs(app: &App, name: &PathName, body: PurgeBody) -> ApiResult {
+async fn delete_jobs(app: &Access, name: &PathName, body: PurgeBody) -> ApiResult {
     let states = body.states.filter(|states| !states.is_empty());
     let states = states.unwrap_or_else(|| vec![JobState::Completed.as_str().to_owned()]);
-    let mut filter = Filter::all(Selection::NONE);
+    let mut filter = Filter::all(app, Selection::NONE);
     filter.queue = Some(name.queue()?);
     find(app, name).await?;
     let parsed: Vec<JobState> = states.iter().map(|s| parse_state(s)).collect::<Result<_, _>>()?;
@@ -118,7 +117,7 @@ async fn delete_jobs(app: &App, name: &PathName, body: PurgeBody) -> ApiResult {
     })))
 }
 
-async fn item(app: &App, view: &QueueView) -> Result<Value, ApiError> {
+async fn item(app: &Access, view: &QueueView) -> Result<Value, ApiError> {
     let mut item = json!({
         "name": view.name.local(),
         "tenant_id": view.name.namespace(),
@@ -143,9 +142,9 @@ async fn item(app: &App, view: &QueueView) -> Result<Value, ApiError> {
     Ok(item)
 }
 
-async fn oldest_available_at(app: &App, view: &QueueView) -> Result<Value, ApiError> {
+async fn oldest_available_at(app: &Access, view: &QueueView) -> Result<Value, ApiError> {
     let Some(seq) = view.oldest else { return Ok(Value::Null) };
-    let mut records = app.handle.records(vec![seq]).await?;
+    let mut records = app.records(vec![seq]).await?;
     let enqueued = records.pop().flatten().and_then(|record| match record.row {
         rota_store::JobRow::Live(live) => Some(live.enqueued.to_string()),
         rota_store::JobRow::Done(_) => None,

@@ -1,41 +1,34 @@
 //! Scheduling statistics: dispatches of queues and pools in the last minute.
 
-use axum::extract::State;
-use rota_engine::{Engine, QueueShare};
+use rota_engine::QueueShare;
 use serde_json::{Value, json};
 
 use super::pools::utilization;
-use crate::http::caller::caller;
 use crate::http::engine_slices::gather_by_name;
 use crate::http::error::{ApiError, ApiResult};
-use crate::http::{Shared, reply};
+use crate::http::{Access, View, reply};
 
 /// Queues or pools per slice.
 const SLICE: usize = 500;
 
-pub(in crate::http) async fn stats(State(app): Shared) -> ApiResult {
-    let tenant = caller();
-    if tenant.is_some() && !app.is_namespaced() {
+pub(in crate::http) async fn stats(app: Access) -> ApiResult {
+    if app.sharing_tenant().is_some() {
         return Err(ApiError::unsupported("Dispatches are counted per queue, not per tenant.")
             .detail("field", "X-OJS-Tenant")
             .hint("GET /ojs/v1/admin/tenants/{id}/stats has a tenant's last minute and day."));
     }
-    let (queues, pools) = match tenant {
-        None => {
-            let look = Engine::queue_shares_after;
-            let queues = gather_by_name(&app, SLICE, look, |queue| queue.name.to_string()).await?;
-            let look = |engine: &Engine, after: &str, most| engine.pools_after(after, 0, most);
-            let pools = gather_by_name(&app, SLICE, look, |pool| pool.name.to_string()).await?;
-            (queues, pools)
-        }
-        Some(tenant) => {
-            let look = move |engine: &Engine, after: &str, most| {
-                engine.queue_shares_of_tenant(&tenant, after, most)
-            };
-            let name = |queue: &QueueShare| queue.name.local().to_owned();
-            (gather_by_name(&app, SLICE, look, name).await?, Vec::new())
-        }
+    // A tenant's cursors are names without its namespace.
+    let name = |queue: &QueueShare| match app.tenant() {
+        Some(_) => queue.name.local().to_owned(),
+        None => queue.name.to_string(),
     };
+    let look = |view: View<'_>, after: &str, most| view.queue_shares_after(after, most);
+    let queues = gather_by_name(&app, SLICE, look, name).await?;
+    let look = |view: View<'_>, after: &str, most| match view.operator() {
+        Some(engine) => engine.pools_after(after, 0, most),
+        None => Vec::new(),
+    };
+    let pools = gather_by_name(&app, SLICE, look, |pool| pool.name.to_string()).await?;
     let total: u64 = queues.iter().map(|queue| queue.dispatched).sum();
     let rows: Vec<Value> = queues
         .iter()

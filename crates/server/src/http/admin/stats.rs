@@ -2,23 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::State;
 use rota_engine::Interval;
-use rota_model::{Millis, duration};
+use rota_model::{Millis, QueueName, duration};
 use rota_store::Period;
 use serde_json::{Value, json};
 
-use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult, excerpt};
 use crate::http::params::Params;
 use crate::http::queues::{ALL_QUEUES, visible_queues};
-use crate::http::{App, Shared, reply};
+use crate::http::{Access, reply};
 
 /// The most points in a history.
 const MAX_POINTS: i64 = 5_000;
 /// The engine's names of the queues whose history is read.
-async fn history_queues(app: &App, name: Option<&str>) -> Result<Vec<String>, ApiError> {
-    if caller().is_none() {
+async fn history_queues(app: &Access, name: Option<&str>) -> Result<Vec<String>, ApiError> {
+    if app.is_operator() {
         return Ok(vec![name.unwrap_or(ALL_QUEUES).to_owned()]);
     }
     if !app.is_namespaced() {
@@ -33,7 +31,7 @@ async fn history_queues(app: &App, name: Option<&str>) -> Result<Vec<String>, Ap
     Ok(selected.map(|view| view.name.to_string()).collect())
 }
 
-pub(in crate::http) async fn history(State(app): Shared, params: Params) -> ApiResult {
+pub(in crate::http) async fn history(app: Access, params: Params) -> ApiResult {
     let period = params.get("period").unwrap_or("5m");
     let (step_ms, stored) = match period {
         "1m" => (60_000, Period::Minute),
@@ -48,7 +46,7 @@ pub(in crate::http) async fn history(State(app): Shared, params: Params) -> ApiR
             .detail("field", "period"));
         }
     };
-    let now = app.handle.clock().now().wall;
+    let now = app.now();
     let until = params.time("until")?.unwrap_or(now);
     let since = since(&params, now)?.unwrap_or(Millis(now.0 - 3_600_000));
     let first = since.0 - since.0.rem_euclid(step_ms);
@@ -93,13 +91,13 @@ struct Range {
 
 /// Adds a queue's history to the points.
 async fn add_history(
-    app: &App,
+    app: &Access,
     points: &mut BTreeMap<i64, Interval>,
     queue: String,
     Range { first, until, step_ms, stored }: Range,
 ) -> Result<(), ApiError> {
-    let now = app.handle.clock().now().wall;
-    let rows = app.handle.history(stored, queue.clone(), Millis(first), until).await?;
+    let now = app.now();
+    let rows = app.history(stored, queue.clone(), Millis(first), until).await?;
     let this_interval = now.0 - now.0.rem_euclid(stored.ms());
     // The current interval may have been written before it is over; the engine has all of it.
     for row in rows.iter().filter(|row| row.at.0 < this_interval) {
@@ -107,9 +105,9 @@ async fn add_history(
         points.entry(start).or_default().merge(&interval(&row.data));
     }
     if until.0 >= this_interval && stored == Period::Minute {
-        let current = app.handle.look(move |engine| match &*queue {
-            ALL_QUEUES => Some(engine.minute()),
-            name => engine.queue(name).map(|view| view.minute),
+        let current = app.look(move |view| match (&*queue, view.operator()) {
+            (ALL_QUEUES, engine) => engine.map(rota_engine::Engine::minute),
+            (name, _) => view.queue(&QueueName::stored(name).ok()?).map(|view| view.minute),
         });
         if let Some(current) = current.await?.filter(|current| !current.is_empty()) {
             let start = this_interval - this_interval.rem_euclid(step_ms);

@@ -1,19 +1,17 @@
 //! Routes for maintenance mode and the effective settings.
 
-use axum::extract::State;
 use rota_engine::{Command, Maintenance, Reply};
 use rota_model::{Rejection, duration};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::http::body::Json;
-use crate::http::caller::only_operators;
 use crate::http::error::ApiResult;
-use crate::http::{Shared, reply};
+use crate::http::{Access, reply};
 use crate::runtime::Answer;
 
-pub(in crate::http) async fn maintenance(State(app): Shared) -> ApiResult {
-    let maintenance = app.handle.look(|engine| engine.maintenance().clone()).await?;
+pub(in crate::http) async fn maintenance(app: Access) -> ApiResult {
+    let maintenance = app.look(|view| view.maintenance().clone()).await?;
     Ok(reply::ok(&show(&maintenance)))
 }
 
@@ -26,8 +24,8 @@ struct MaintenanceBody {
     estimated_duration: Option<String>,
 }
 
-pub(in crate::http) async fn set_maintenance(State(app): Shared, body: Json) -> ApiResult {
-    only_operators("Changing the maintenance mode")?;
+pub(in crate::http) async fn set_maintenance(app: Access, body: Json) -> ApiResult {
+    let operator = app.operator("Changing the maintenance mode")?;
     let body: MaintenanceBody = body.parse()?;
     let expected_ms = match body.estimated_duration.as_deref() {
         Some(text) => {
@@ -38,15 +36,15 @@ pub(in crate::http) async fn set_maintenance(State(app): Shared, body: Json) -> 
         None => None,
     };
     let command = Command::Maintain { enabled: body.enabled, reason: body.reason, expected_ms };
-    match app.handle.command(command).await? {
+    match operator.command(command).await? {
         Reply::Maintenance(maintenance) => Ok(reply::ok(&show(&maintenance))),
         reply => Err(Answer::Reply(reply).into()),
     }
 }
 
 /// For operators only: the settings include the configuration of each tenant.
-pub(in crate::http) async fn config(State(app): Shared) -> ApiResult {
-    only_operators("Reading the settings")?;
+pub(in crate::http) async fn config(app: Access) -> ApiResult {
+    app.operator("Reading the settings")?;
     let rows = app.settings.table();
     let values: serde_json::Map<String, Value> =
         rows.iter().map(|row| (row.key.to_owned(), json!(row.value))).collect();

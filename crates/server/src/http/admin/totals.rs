@@ -2,24 +2,22 @@
 
 use std::cmp::Reverse;
 
-use axum::extract::State;
 use rota_engine::{Interval, QueueView, Totals};
 use rota_model::{State as JobState, TenantId};
 use serde_json::{Value, json};
 
-use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::over_limit::depth;
 use crate::http::params::{Params, PathName};
 use crate::http::queues::{self, ALL_QUEUES, last_hour, visible_last_hour, visible_queues};
-use crate::http::{App, Shared, reply};
+use crate::http::{Access, reply};
 
 /// The most queues that are shown one by one.
 const MAX_QUEUES: u64 = 100;
 
 /// `queue` narrows the answer to one queue. With `detail`, `queues` is a list of up to `limit` queues, the
 /// deepest first, as ojs-cli reads it.
-pub(in crate::http) async fn totals(State(app): Shared, params: Params) -> ApiResult {
+pub(in crate::http) async fn totals(app: Access, params: Params) -> ApiResult {
     let detail = params.flag("detail")?.unwrap_or(false);
     if !detail && params.given("limit").is_some() {
         let text = "'limit' is the number of queues in the list that 'detail=true' asks for.";
@@ -34,8 +32,8 @@ pub(in crate::http) async fn totals(State(app): Shared, params: Params) -> ApiRe
     };
     let mut answer = match &queue {
         Some(view) => of_queue(&app, view).await?,
-        None => match caller() {
-            Some(tenant) => of_tenant(&app, tenant).await?,
+        None => match app.tenant() {
+            Some(tenant) => of_tenant(&app, tenant.clone()).await?,
             None => of_all(&app).await?,
         },
     };
@@ -50,12 +48,12 @@ pub(in crate::http) async fn totals(State(app): Shared, params: Params) -> ApiRe
         }
         answer["queue_count"] = std::mem::replace(&mut answer["queues"], Value::Array(list));
     }
-    answer["uptime_seconds"] = json!(app.handle.clock().uptime().as_secs());
+    answer["uptime_seconds"] = json!(app.clock().uptime().as_secs());
     Ok(reply::ok(&answer))
 }
 
-async fn of_all(app: &App) -> Result<Value, ApiError> {
-    let look = app.handle.look(|engine| {
+async fn of_all(app: &Access) -> Result<Value, ApiError> {
+    let look = app.operator("Seeing the totals of all tenants")?.look(|engine| {
         let queues = engine.queue_count();
         let waiting = engine.waiting_fetches();
         let workers = engine.worker_counts(None).all();
@@ -73,12 +71,12 @@ async fn of_all(app: &App) -> Result<Value, ApiError> {
 }
 
 /// The totals of one tenant. Its throughput is that of the last minute, not of the last hour.
-async fn of_tenant(app: &App, tenant: TenantId) -> Result<Value, ApiError> {
-    let look = app.handle.look(move |engine| {
-        let (_, queues) = engine.queues_of_tenant_after(&tenant, "", 0, 0);
-        let workers = engine.worker_counts(Some(&tenant)).all();
-        let minute = engine.tenant(&tenant).map(|view| view.minute).unwrap_or_default();
-        (queues, workers, engine.totals_of_tenant(&tenant), minute)
+async fn of_tenant(app: &Access, tenant: TenantId) -> Result<Value, ApiError> {
+    let look = app.look(move |view| {
+        let (_, queues) = view.queues_after("", 0, 0);
+        let workers = view.worker_counts().all();
+        let minute = view.tenant(&tenant).map(|view| view.minute).unwrap_or_default();
+        (queues, workers, view.totals_of_tenant(&tenant), minute)
     });
     let (queues, workers, totals, minute) = look.await?;
     Ok(json!({
@@ -92,7 +90,7 @@ async fn of_tenant(app: &App, tenant: TenantId) -> Result<Value, ApiError> {
     }))
 }
 
-async fn of_queue(app: &App, view: &QueueView) -> Result<Value, ApiError> {
+async fn of_queue(app: &Access, view: &QueueView) -> Result<Value, ApiError> {
     let mut answer = json!({
         "queue": view.name.local(),
         "queues": 1,
@@ -105,14 +103,14 @@ async fn of_queue(app: &App, view: &QueueView) -> Result<Value, ApiError> {
 }
 
 /// The queues with the most waiting jobs.
-async fn deepest(app: &App, limit: usize) -> Result<Vec<QueueView>, ApiError> {
+async fn deepest(app: &Access, limit: usize) -> Result<Vec<QueueView>, ApiError> {
     let mut views = visible_queues(app).await?;
     views.sort_by_key(|view| Reverse(depth(view)));
     views.truncate(limit);
     Ok(views)
 }
 
-async fn row(app: &App, view: &QueueView) -> Result<Value, ApiError> {
+async fn row(app: &Access, view: &QueueView) -> Result<Value, ApiError> {
     let mut row = json!({"name": view.name.local(), "depth": depth(view)});
     if let Some(tenant) = view.name.namespace() {
         row["tenant_id"] = json!(tenant);

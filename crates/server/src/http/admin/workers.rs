@@ -1,31 +1,25 @@
 //! Admin routes for workers: list, show, quiet, terminate, resume, delete.
 
-use axum::extract::State;
-use rota_engine::{Command, Engine, Refusal, Reply, WorkerView};
-use rota_model::{Directive, JobId, Seq, WorkerId};
+use rota_engine::{Engine, Refusal, Reply, WorkerView};
+use rota_model::{Directive, Seq, WorkerId};
 use serde_json::{Value, json};
 
 use crate::http::body::NoBody;
-use crate::http::caller::{caller, worker_of_caller};
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::name_pages::NameWindow;
 use crate::http::params::{Params, PathName};
-use crate::http::{App, Shared, reply};
+use crate::http::{Access, View, reply};
 use crate::runtime::Answer;
 
-pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
+pub(in crate::http) async fn list(app: Access, params: Params) -> ApiResult {
     let mut window = NameWindow::from_params(&params, 20, 100)?;
-    let tenant = caller();
     // A tenant's cursors are worker ids without the tenant's prefix.
-    if tenant.is_some()
-        && let Ok(id) = WorkerId::parse(&window.after)
-    {
-        window.after = worker_of_caller(id).to_string();
+    let is_tenant = !app.is_operator();
+    if is_tenant && let Ok(id) = WorkerId::parse(&window.after) {
+        window.after = app.worker(id).to_string();
     }
-    let is_tenant = tenant.is_some();
-    let look = move |engine: &Engine, after: &str, skip, most| {
-        let tenant = tenant.as_ref();
-        (engine.workers_after(tenant, after, skip, most), engine.worker_counts(tenant))
+    let look = |view: View<'_>, after: &str, skip, most| {
+        (view.workers_after(after, skip, most), view.worker_counts())
     };
     let name = |view: &WorkerView| match is_tenant {
         true => view.about.worker.local().to_owned(),
@@ -46,46 +40,42 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
     })))
 }
 
-pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
+pub(in crate::http) async fn show(app: Access, name: PathName) -> ApiResult {
     let (view, jobs) = find(&app, &name).await?;
-    let bodies = app.handle.bodies(jobs).await?;
+    let bodies = app.bodies_of_named(jobs).await?;
     let ids: Vec<String> = bodies.into_iter().flatten().map(|body| body.id.to_string()).collect();
     let mut value = item(&view);
     value["active_job_ids"] = json!(ids);
     Ok(reply::ok(&value))
 }
 
-pub(in crate::http) async fn quiet(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
+pub(in crate::http) async fn quiet(app: Access, name: PathName, _: NoBody) -> ApiResult {
     send_directive(&app, &name, Directive::Quiet).await
 }
 
-pub(in crate::http) async fn terminate(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
+pub(in crate::http) async fn terminate(app: Access, name: PathName, _: NoBody) -> ApiResult {
     send_directive(&app, &name, Directive::Terminate).await
 }
 
-pub(in crate::http) async fn resume(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
+pub(in crate::http) async fn resume(app: Access, name: PathName, _: NoBody) -> ApiResult {
     send_directive(&app, &name, Directive::Running).await
 }
 
-pub(in crate::http) async fn drop_stale(
-    State(app): Shared,
-    name: PathName,
-    _: NoBody,
-) -> ApiResult {
+pub(in crate::http) async fn drop_stale(app: Access, name: PathName, _: NoBody) -> ApiResult {
     let view = find(&app, &name).await?.0;
     let (id, requeued) = (view.about.worker, view.active);
-    command(&app, &name, Command::DropStaleWorker(id)).await?;
+    done(app.drop_stale_worker(id).await?, &name)?;
     Ok(reply::ok(&json!({"deleted": true, "id": name.as_str(), "jobs_requeued": requeued})))
 }
 
-async fn send_directive(app: &App, name: &PathName, directive: Directive) -> ApiResult {
+async fn send_directive(app: &Access, name: &PathName, directive: Directive) -> ApiResult {
     let id = find(app, name).await?.0.about.worker;
-    command(app, name, Command::Direct(id, directive)).await?;
+    done(app.direct(id, directive).await?, name)?;
     Ok(reply::ok(&item(&find(app, name).await?.0)))
 }
 
-async fn command(app: &App, name: &PathName, command: Command<JobId>) -> Result<(), ApiError> {
-    match app.handle.command(command).await? {
+fn done(reply: Reply, name: &PathName) -> Result<(), ApiError> {
+    match reply {
         Reply::Done => Ok(()),
         Reply::Refused(Refusal::UnknownWorker) => Err(ApiError::not_found("worker", name.as_str())),
         reply => Err(Answer::Reply(reply).into()),
@@ -94,17 +84,14 @@ async fn command(app: &App, name: &PathName, command: Command<JobId>) -> Result<
 
 /// A worker that the caller may see, and its active jobs. A tenant gets its own jobs only, even if the
 /// worker has jobs of other tenants.
-async fn find(app: &App, name: &PathName) -> Result<(WorkerView, Vec<Seq>), ApiError> {
-    let (id, tenant) = (worker_of_caller(name.worker()?), caller());
-    let look = app.handle.look(move |engine| {
-        let tenant = tenant.as_ref();
-        let id = match tenant {
-            Some(_) => id,
-            None => any_of_name(engine, id)?,
+async fn find(app: &Access, name: &PathName) -> Result<(WorkerView, Vec<Seq>), ApiError> {
+    let id = app.worker(name.worker()?);
+    let look = app.look(move |view| {
+        let id = match view.operator() {
+            Some(engine) => any_of_name(engine, id)?,
+            None => id,
         };
-        let Some(view) = engine.worker(&id, tenant) else { return Ok(None) };
-        let is_visible = tenant.is_none_or(|tenant| owner(&view) == Some(tenant));
-        Ok(is_visible.then(|| (view, engine.held_by(&id, tenant).collect())))
+        Ok(view.worker(&id))
     });
     let found: Result<Option<_>, ApiError> = look.await?;
     found?.ok_or_else(|| ApiError::not_found("worker", name.as_str()))

@@ -7,11 +7,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::{get, post};
 use bytes::Bytes;
-use rota_engine::{Command, CronSpec, CronView, Engine, Overlap, Refusal, Reply};
+use rota_engine::{CronSpec, CronView, Overlap, Refusal, Reply};
 use rota_model::cron::{CronError, Expression, Schedule, Zone};
 use rota_model::{CronName, JobId, Rejection, TenantId, envelope, json};
 use serde::Serialize;
@@ -21,11 +20,10 @@ use serde_json::value::RawValue;
 use self::runs::{history, trigger};
 use self::update::{patch, pause, resume};
 use super::body::{Json, member};
-use super::caller::caller;
 use super::error::{ApiError, ApiResult};
 use super::name_pages::NameWindow;
 use super::params::{Params, PathName};
-use super::{App, Shared, reply, spec_version};
+use super::{Access, View, reply, spec_version};
 use crate::http::body::NoBody;
 use crate::runtime::Answer;
 
@@ -57,7 +55,7 @@ const SINGLE_JOB_OPTIONS: &[&str] =
 
 /// All routes for cron jobs. The specification's binding has them under `/cron`, an admin interface under
 /// `/crons`.
-pub(super) fn routes() -> Router<Arc<App>> {
+pub(super) fn routes() -> Router<Arc<super::App>> {
     ["/cron", "/crons"].into_iter().fold(Router::new(), |router, all| {
         let of_one = |action: &str| format!("{all}/{{name}}{action}");
         router
@@ -70,11 +68,11 @@ pub(super) fn routes() -> Router<Arc<App>> {
     })
 }
 
-async fn register(State(app): Shared, headers: HeaderMap, body: Json) -> ApiResult {
+async fn register(app: Access, headers: HeaderMap, body: Json) -> ApiResult {
     let members = body.members()?;
-    let spec = parse(&app, &members, caller().as_ref())?;
+    let spec = parse(&app, &members, app.tenant())?;
     let _guard = app.cron_changes.lock().await;
-    match app.handle.command(Command::PutCron(Box::new(spec))).await? {
+    match app.put_cron(spec).await? {
         Reply::Cron { cron, created } => {
             let status = if created { StatusCode::CREATED } else { StatusCode::OK };
             Ok(match spec_version::is_named(&headers) {
@@ -86,10 +84,10 @@ async fn register(State(app): Shared, headers: HeaderMap, body: Json) -> ApiResu
     }
 }
 
-async fn list(State(app): Shared, params: Params) -> ApiResult {
+async fn list(app: Access, params: Params) -> ApiResult {
     let mut window = NameWindow::from_params(&params, 1000, 1000)?;
     let enabled = params.flag("enabled")?;
-    let tenant = tenant_of(&params)?;
+    let tenant = tenant_of(&app, &params)?;
     // A tenant's cursors are names without the tenant's prefix.
     if let Some(tenant) = &tenant
         && let Ok(name) = CronName::parse(&window.after)
@@ -97,10 +95,8 @@ async fn list(State(app): Shared, params: Params) -> ApiResult {
         window.after = name.of_tenant(tenant).to_string();
     }
     let has_tenant = tenant.is_some();
-    let look = move |engine: &Engine, after: &str, skip, most| {
-        let tenant = tenant.as_ref();
-        let page = engine.crons_after(tenant, enabled, after, skip, most);
-        (page, engine.cron_count(tenant, enabled))
+    let look = move |view: View<'_>, after: &str, skip, most| {
+        view.crons_after(tenant.as_ref(), enabled, after, skip, most)
     };
     let name = |cron: &CronView| match has_tenant {
         true => cron.name.local().to_owned(),
@@ -118,35 +114,33 @@ async fn list(State(app): Shared, params: Params) -> ApiResult {
     }))
 }
 
-async fn show(State(app): Shared, name: PathName, params: Params) -> ApiResult {
+async fn show(app: Access, name: PathName, params: Params) -> ApiResult {
     let cron = find(&app, &name, &params).await?;
     Ok(reply::ok(&Wrapped::new(&cron)))
 }
 
-async fn remove(State(app): Shared, name: PathName, params: Params, _: NoBody) -> ApiResult {
+async fn remove(app: Access, name: PathName, params: Params, _: NoBody) -> ApiResult {
     let full_name = find(&app, &name, &params).await?.name;
-    let cron = change(&app, &name, Command::RemoveCron(full_name)).await?;
+    let cron = changed(app.remove_cron(full_name).await?, &name)?;
     Ok(reply::ok(&Wrapped { deleted: Some(true), ..Wrapped::new(&cron) }))
 }
 
 /// The tenant whose schedules are meant: the caller, or the one that an operator names.
-fn tenant_of(params: &Params) -> Result<Option<TenantId>, ApiError> {
-    match (caller(), params.tenant()?) {
-        (Some(caller), Some(named)) if caller != named => {
-            Err(ApiError::not_found("tenant", &named))
-        }
-        (caller, named) => Ok(caller.or(named)),
-    }
+fn tenant_of(app: &Access, params: &Params) -> Result<Option<TenantId>, ApiError> {
+    let named = params.tenant()?;
+    app.tenant_or(named.clone())
+        .ok_or_else(|| ApiError::not_found("tenant", named.as_deref().unwrap_or_default()))
 }
 
 /// The schedule of this name. Without a tenant: the default tenant's, or else the only one.
-async fn find(app: &App, name: &PathName, params: &Params) -> Result<CronView, ApiError> {
-    let (cron_name, tenant) = (name.cron()?, tenant_of(params)?);
-    let look = app.handle.look(move |engine| match tenant {
-        Some(tenant) => Vec::from_iter(engine.cron(&cron_name.of_tenant(&tenant))),
-        None => match engine.cron(&cron_name) {
-            Some(cron) => vec![cron],
-            None => engine.crons_named(&cron_name, 2),
+async fn find(app: &Access, name: &PathName, params: &Params) -> Result<CronView, ApiError> {
+    let (cron_name, tenant) = (name.cron()?, tenant_of(app, params)?);
+    let look = app.look(move |view| match tenant {
+        Some(tenant) => Vec::from_iter(view.cron(&cron_name.of_tenant(&tenant))),
+        None => match (view.cron(&cron_name), view.operator()) {
+            (Some(cron), _) => vec![cron],
+            (None, Some(engine)) => engine.crons_named(&cron_name, 2),
+            (None, None) => Vec::new(),
         },
     });
     let mut found = look.await?;
@@ -161,8 +155,9 @@ async fn find(app: &App, name: &PathName, params: &Params) -> Result<CronView, A
     }
 }
 
-async fn change(app: &App, name: &PathName, command: Command<JobId>) -> Result<CronView, ApiError> {
-    match app.handle.command(command).await? {
+/// The schedule in the reply to a change.
+fn changed(reply: Reply, name: &PathName) -> Result<CronView, ApiError> {
+    match reply {
         Reply::Cron { cron, .. } => Ok(*cron),
         Reply::Refused(Refusal::UnknownCron) => Err(ApiError::not_found("cron job", name.as_str())),
         reply => Err(Answer::Reply(reply).into()),
@@ -171,7 +166,7 @@ async fn change(app: &App, name: &PathName, command: Command<JobId>) -> Result<C
 
 /// Parses a registration on behalf of this tenant, or of an operator (`None`).
 fn parse(
-    app: &App,
+    app: &Access,
     members: &json::Members<'_>,
     tenant: Option<&TenantId>,
 ) -> Result<CronSpec, ApiError> {
@@ -206,7 +201,7 @@ fn parse(
     };
     let template = template(members)?;
     refuse_single_options(&template)?;
-    let now = app.handle.clock().now().wall;
+    let now = app.now();
     let job = envelope::parse(&template, &app.rules, now, JobId::v7(0, 0), tenant)?;
     Ok(CronSpec {
         name: name.of_tenant(&job.class.tenant),

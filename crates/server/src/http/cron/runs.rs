@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 
-use axum::extract::State;
 use axum::http::StatusCode;
-use rota_engine::{Command, CronExecution, Refusal, Reply};
+use rota_engine::{CronExecution, Refusal, Reply};
 use rota_model::Seq;
 use rota_store::{JobRow, Record};
 use serde_json::{Value, json};
@@ -13,21 +12,16 @@ use super::{Shown, find};
 use crate::http::body::NoBody;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::{Params, PathName};
-use crate::http::{App, Shared, job_json, reply};
+use crate::http::{Access, job_json, reply};
 use crate::runtime::Answer;
 
 /// The most executions in one answer; the engine remembers no more than this.
 const MAX_SHOWN: u64 = 100;
 
 /// Starts a run at once, enabled or not.
-pub(super) async fn trigger(
-    State(app): Shared,
-    name: PathName,
-    params: Params,
-    _: NoBody,
-) -> ApiResult {
+pub(super) async fn trigger(app: Access, name: PathName, params: Params, _: NoBody) -> ApiResult {
     let full_name = find(&app, &name, &params).await?.name;
-    match app.handle.command(Command::TriggerCron(full_name)).await? {
+    match app.trigger_cron(full_name).await? {
         Reply::Triggered { cron, job } => {
             let mut written = Vec::new();
             job_json::write_accepted(&mut written, &job);
@@ -48,7 +42,7 @@ pub(super) async fn trigger(
         Reply::Refused(Refusal::UnknownCron) => Err(ApiError::not_found("cron job", name.as_str())),
         Reply::Refused(Refusal::RunUnfinished { run }) => {
             let error = ApiError::from(Refusal::RunUnfinished { run });
-            let record = app.handle.records(vec![run]).await?.pop().flatten();
+            let record = app.records(vec![run]).await?.pop().flatten();
             Err(match record {
                 Some(record) => error.detail("job_id", record.body.id.to_string()),
                 None => error,
@@ -59,12 +53,12 @@ pub(super) async fn trigger(
 }
 
 /// The last executions, newest first: runs with their jobs, and times that were skipped.
-pub(super) async fn history(State(app): Shared, name: PathName, params: Params) -> ApiResult {
+pub(super) async fn history(app: Access, name: PathName, params: Params) -> ApiResult {
     let limit = params.page_size(20, MAX_SHOWN)? as usize;
     let page = params.number("page", 1, MAX_SHOWN, 1)? as usize;
     let cron = find(&app, &name, &params).await?;
     let full_name = cron.name.clone();
-    let all = app.handle.look(move |engine| engine.cron_history(&full_name)).await?;
+    let all = app.look(move |engine| engine.cron_history(&full_name)).await?;
     let skipped = (page - 1) * limit;
     let shown: Vec<&CronExecution> = all.iter().skip(skipped).take(limit).collect();
     let records = records(&app, &shown).await?;
@@ -86,12 +80,12 @@ pub(super) async fn history(State(app): Shared, name: PathName, params: Params) 
 
 /// The jobs of these executions, as far as they have not been deleted.
 async fn records(
-    app: &App,
+    app: &Access,
     executions: &[&CronExecution],
 ) -> Result<HashMap<Seq, Record>, ApiError> {
     let jobs = executions.iter().filter_map(|run| run.job.as_ref());
     let seqs: Vec<Seq> = jobs.map(|job| job.seq()).collect();
-    let found = app.handle.records(seqs.clone()).await?;
+    let found = app.records(seqs.clone()).await?;
     Ok(seqs.into_iter().zip(found).filter_map(|(seq, record)| Some((seq, record?))).collect())
 }
 

@@ -2,18 +2,17 @@
 
 use std::borrow::Cow;
 
-use axum::extract::State;
-use rota_engine::{Command, CronView, Reply};
+use rota_engine::{CronView, Reply};
 use rota_model::{Rejection, json};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{Wrapped, change, find, parse, to_json};
+use super::{Wrapped, changed, find, parse, to_json};
 use crate::http::body::NoBody;
 use crate::http::body::{Json, member};
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::{Params, PathName};
-use crate::http::{Shared, reply};
+use crate::http::{Access, reply};
 use crate::runtime::Answer;
 
 /// Members that a request may change. They mean the same as in a registration.
@@ -28,27 +27,22 @@ const CHANGEABLE: [&str; 8] = [
     "job_template",
 ];
 
-pub(super) async fn pause(app: Shared, name: PathName, params: Params, _: NoBody) -> ApiResult {
+pub(super) async fn pause(app: Access, name: PathName, params: Params, _: NoBody) -> ApiResult {
     enable(app, &name, &params, false).await
 }
 
-pub(super) async fn resume(app: Shared, name: PathName, params: Params, _: NoBody) -> ApiResult {
+pub(super) async fn resume(app: Access, name: PathName, params: Params, _: NoBody) -> ApiResult {
     enable(app, &name, &params, true).await
 }
 
-async fn enable(State(app): Shared, name: &PathName, params: &Params, enabled: bool) -> ApiResult {
+async fn enable(app: Access, name: &PathName, params: &Params, enabled: bool) -> ApiResult {
     let full_name = find(&app, name, params).await?.name;
-    let cron = change(&app, name, Command::EnableCron(full_name, enabled)).await?;
+    let cron = changed(app.enable_cron(full_name, enabled).await?, name)?;
     Ok(reply::ok(&Wrapped::new(&cron)))
 }
 
 /// Changes the members that the body has. The others stay as they are.
-pub(super) async fn patch(
-    State(app): Shared,
-    name: PathName,
-    params: Params,
-    body: Json,
-) -> ApiResult {
+pub(super) async fn patch(app: Access, name: PathName, params: Params, body: Json) -> ApiResult {
     let mut changes = body.members()?;
     if let Some((unknown, _)) = changes.iter().find(|(key, _)| !CHANGEABLE.contains(&&**key)) {
         let text = "cannot be changed in this way";
@@ -76,7 +70,7 @@ pub(super) async fn patch(
     let merged = merge(&json::members(&registration, "the schedule")?, &changes)?;
     let merged = json::members(&merged, "the schedule")?;
     let spec = parse(&app, &merged, Some(&current.tenant))?;
-    match app.handle.command(Command::PutCron(Box::new(spec))).await? {
+    match app.put_cron(spec).await? {
         Reply::Cron { cron, .. } => Ok(reply::ok(&Wrapped::new(&cron))),
         reply => Err(Answer::Reply(reply).into()),
     }

@@ -4,7 +4,7 @@ use rota_model::Seq;
 
 use super::super::error::{ApiError, excerpt};
 use super::super::params::PathName;
-use super::super::{App, queues};
+use super::super::{Access, queues};
 use super::notice::{self, End};
 
 /// A channel, as a client names it.
@@ -41,7 +41,7 @@ impl Channel {
 
     /// Looks up what the channel names, on behalf of the caller. To be done after the place in the ring
     /// was taken: an end that a job's record does not show yet is behind that place.
-    pub async fn scope(&self, app: &App) -> Result<Scope, ApiError> {
+    pub async fn scope(&self, app: &Access) -> Result<Scope, ApiError> {
         match self {
             Self::All => Ok(Scope { name: "all".to_owned(), queue: None, job: None, end: None }),
             Self::Queue(name) => {

@@ -19,7 +19,6 @@ mod stream;
 mod trace;
 mod types;
 
-use axum::extract::State;
 use axum::http::HeaderMap;
 use rota_engine::Event;
 use serde_json::{Value, json};
@@ -32,7 +31,7 @@ pub(super) use self::socket::{Remembered, connect};
 
 use super::error::{ApiError, ApiResult};
 use super::params::Params;
-use super::{App, Shared, reply};
+use super::{Access, reply};
 use crate::runtime::{EventFilter, Names};
 
 const NO_CHANNEL: &str = "A list of events has no channel.";
@@ -47,11 +46,7 @@ fn refuse(params: &Params, names: &[&str], text: &str) -> Result<(), ApiError> {
     })
 }
 
-pub(super) async fn list_or_stream(
-    State(app): Shared,
-    headers: HeaderMap,
-    params: Params,
-) -> ApiResult {
+pub(super) async fn list_or_stream(app: Access, headers: HeaderMap, params: Params) -> ApiResult {
     match query::wants_stream(&headers) {
         true => {
             refuse(
@@ -59,22 +54,22 @@ pub(super) async fn list_or_stream(
                 &["limit", "since", "page", "per_page"],
                 "A stream of events has no pages.",
             )?;
-            stream_all(State(app), headers, params).await
+            stream_all(app, headers, params).await
         }
         false => list(&app, &params).await,
     }
 }
 
-async fn list(app: &App, params: &Params) -> ApiResult {
+async fn list(app: &Access, params: &Params) -> ApiResult {
     if ["page", "per_page"].iter().any(|name| params.get(name).is_some()) {
         return pages(app, params).await;
     }
     refuse(params, &["channel"], NO_CHANNEL)?;
     let limit = params.number("limit", 1, 1000, 100)? as usize;
     let after = query::cursor_of(params)?;
-    let filter = EventFilter { since: params.time("since")?, ..query::filter_of(params)? };
-    let now = app.handle.clock().now().wall;
-    let page = app.handle.events().after(after, &filter, limit, now);
+    let filter = EventFilter { since: params.time("since")?, ..query::filter_of(app, params)? };
+    let now = app.now();
+    let page = app.events().after(after, &filter, limit, now);
     let mut names = Names::default();
     names::learn(app, &mut names, page.events.iter().map(|(_, event)| event)).await?;
     let events: Vec<Value> =
@@ -88,14 +83,14 @@ async fn list(app: &App, params: &Params) -> ApiResult {
 }
 
 /// Pages by number, the newest events first.
-async fn pages(app: &App, params: &Params) -> ApiResult {
+async fn pages(app: &Access, params: &Params) -> ApiResult {
     refuse(params, &["channel"], NO_CHANNEL)?;
     let cursors = ["after", "cursor", "last_event_id", "limit"];
     refuse(params, &cursors, "Pages by number have no cursor and no limit.")?;
     let per_page = params.number("per_page", 1, 1000, 20)? as usize;
     let page = params.number("page", 1, 1_000_000, 1)? as usize;
-    let filter = EventFilter { since: params.time("since")?, ..query::filter_of(params)? };
-    let (events, total) = app.handle.events().newest(&filter, (page - 1) * per_page, per_page);
+    let filter = EventFilter { since: params.time("since")?, ..query::filter_of(app, params)? };
+    let (events, total) = app.events().newest(&filter, (page - 1) * per_page, per_page);
     let mut names = Names::default();
     names::learn(app, &mut names, events.iter().map(|(_, event)| event)).await?;
     let show = |(id, event): &(_, Event)| {

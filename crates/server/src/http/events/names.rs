@@ -3,7 +3,7 @@
 use rota_engine::{Event, EventKind};
 use rota_model::Seq;
 
-use super::App;
+use super::Access;
 use super::trace::trace_of;
 use crate::runtime::{About, Name, Names, ReadError};
 
@@ -14,7 +14,7 @@ const BODIES: usize = 64;
 /// never the trace; the store does as long as it has the job, and then other events of the same job may
 /// tell the id.
 pub(super) async fn learn<'a>(
-    app: &App,
+    app: &Access,
     names: &mut Names,
     events: impl Iterator<Item = &'a Event>,
 ) -> Result<(), ReadError> {
@@ -23,7 +23,7 @@ pub(super) async fn learn<'a>(
     seqs.sort_unstable();
     seqs.dedup();
     for seqs in seqs.chunks(BODIES) {
-        let bodies = app.handle.bodies(seqs.to_vec()).await?;
+        let bodies = app.bodies_of_named(seqs.to_vec()).await?;
         for (&seq, body) in seqs.iter().zip(&bodies) {
             let name = body.as_ref().map(|body| Name {
                 id: body.id,
@@ -36,7 +36,7 @@ pub(super) async fn learn<'a>(
     // Only jobs that are gone are worth a walk through the ring.
     seqs.retain(|seq| names.get(seq).is_some_and(Option::is_none));
     if !seqs.is_empty() {
-        for (seq, id) in app.handle.events().ids_of(&seqs) {
+        for (seq, id) in app.events().ids_of(&seqs) {
             names.insert(seq, Some(Name { id, created: None, trace: None }));
         }
     }

@@ -1,19 +1,15 @@
 //! Routes that open event streams.
 
-use std::sync::Arc;
-
 use axum::body::Body;
-use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{HeaderMap, HeaderValue, Response};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::super::caller::{caller, with_caller};
 use super::super::error::{ApiError, ApiResult};
 use super::super::listen::{is_kept_back, may_not_wait};
 use super::super::params::{Params, PathName};
-use super::super::{App, Shared, cap_reached};
+use super::super::{Access, cap_reached};
 use super::channel::Channel;
 use super::feed::Feed;
 use super::form::Form;
@@ -24,7 +20,7 @@ use crate::runtime::Unavailable;
 
 /// All events in their envelopes, or those of a channel in their flat form.
 pub(in super::super) async fn stream_all(
-    State(app): Shared,
+    app: Access,
     headers: HeaderMap,
     params: Params,
 ) -> ApiResult {
@@ -33,14 +29,15 @@ pub(in super::super) async fn stream_all(
         None => {
             let resume = resume_of(&headers, &params)?;
             let (out, body) = one_at_a_time();
-            let stream = Stream::new(app.clone(), filter_of(&params)?, out, reserve(&app).await?);
+            let stream =
+                Stream::new(app.clone(), filter_of(&app, &params)?, out, reserve(&app).await?);
             Ok(start(stream, body, resume))
         }
     }
 }
 
 pub(in super::super) async fn stream_queue(
-    State(app): Shared,
+    app: Access,
     name: PathName,
     headers: HeaderMap,
     params: Params,
@@ -49,7 +46,7 @@ pub(in super::super) async fn stream_queue(
 }
 
 pub(in super::super) async fn stream_job(
-    State(app): Shared,
+    app: Access,
     name: PathName,
     headers: HeaderMap,
     params: Params,
@@ -58,13 +55,13 @@ pub(in super::super) async fn stream_job(
 }
 
 async fn stream_channel(
-    app: &Arc<App>,
+    app: &Access,
     channel: &Channel,
     headers: &HeaderMap,
     params: &Params,
 ) -> ApiResult {
     let resume = resume_of(headers, params)?;
-    let mut filter = channel_filter(params)?;
+    let mut filter = channel_filter(app, params)?;
     let form = Form::Flat(std::mem::take(&mut filter.types));
     let (out, body) = one_at_a_time();
     let mut stream = Stream::new(app.clone(), filter, out, reserve(app).await?);
@@ -73,8 +70,8 @@ async fn stream_channel(
 }
 
 /// Room for one more stream or socket of the caller.
-pub(in super::super) async fn reserve(app: &App) -> Result<Open, ApiError> {
-    let events = app.handle.events();
+pub(in super::super) async fn reserve(app: &Access) -> Result<Open, ApiError> {
+    let events = app.events();
     if !events.are_kept() {
         return Err(ApiError::unsupported("This server keeps no events.")
             .hint("Set events.capacity to more than 0."));
@@ -85,11 +82,8 @@ pub(in super::super) async fn reserve(app: &App) -> Result<Open, ApiError> {
     if is_kept_back() {
         return Err(may_not_wait());
     }
-    let tenant = caller();
-    let named = tenant.clone();
-    let look = app.handle.look(move |engine| engine.asker(named.as_ref()).configured);
-    let configured = look.await?;
-    let room = app.streams.open(tenant, configured);
+    let configured = app.look(|view| view.is_configured()).await?;
+    let room = app.streams.open(app.tenant().cloned(), configured);
     room.map_err(|reached| cap_reached::error(&reached))
 }
 
@@ -99,7 +93,7 @@ fn one_at_a_time() -> (mpsc::Sender<Bytes>, mpsc::Receiver<Bytes>) {
 }
 
 fn start(stream: Stream, body: mpsc::Receiver<Bytes>, resume: Resume) -> Response<Body> {
-    tokio::spawn(with_caller(caller(), stream.run(resume)));
+    tokio::spawn(stream.run(resume));
     let mut response = Response::new(Body::new(Feed::new(body)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

@@ -4,14 +4,11 @@ use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
 use rota_model::JobId;
 
-use super::super::caller::caller;
+use super::super::Access;
 use super::super::error::ApiError;
 use super::super::params::Params;
 use super::types;
 use crate::runtime::{EventFilter, TypeFilter};
-
-/// The name of no tenant.
-const NOBODY: &str = "";
 
 const TYPES: [&str; 3] = ["types", "event_types", "type"];
 const QUEUES: [&str; 2] = ["queues", "queue"];
@@ -21,16 +18,16 @@ const CURSORS: [&str; 3] = ["after", "cursor", "last_event_id"];
 
 /// The filter for whole envelopes. A caller sees its own events only, and none where it asks for
 /// another's.
-pub(super) fn filter_of(params: &Params) -> Result<EventFilter, ApiError> {
-    filter_with(params, types::OF_ENVELOPES)
+pub(super) fn filter_of(app: &Access, params: &Params) -> Result<EventFilter, ApiError> {
+    filter_with(app, params, types::OF_ENVELOPES)
 }
 
 /// The filter for a channel, which has names of its own for events.
-pub(super) fn channel_filter(params: &Params) -> Result<EventFilter, ApiError> {
-    filter_with(params, types::OF_CHANNELS)
+pub(super) fn channel_filter(app: &Access, params: &Params) -> Result<EventFilter, ApiError> {
+    filter_with(app, params, types::OF_CHANNELS)
 }
 
-fn filter_with(params: &Params, known: &[&[&str]]) -> Result<EventFilter, ApiError> {
+fn filter_with(app: &Access, params: &Params, known: &[&[&str]]) -> Result<EventFilter, ApiError> {
     let any = |names: &[&str]| -> Vec<String> {
         names.iter().flat_map(|name| params.list(name)).collect()
     };
@@ -39,24 +36,10 @@ fn filter_with(params: &Params, known: &[&[&str]]) -> Result<EventFilter, ApiErr
     }
     Ok(EventFilter {
         types: TypeFilter(any(&TYPES)),
-        queue: None,
-        since: None,
         queues: any(&QUEUES),
         job_types: any(&JOB_TYPES),
-        tenants: tenants_of(any(&TENANTS)),
-        job: None,
+        ..app.event_filter(any(&TENANTS))
     })
-}
-
-/// The tenants whose events the caller gets, of those that it asks for; all if the list is empty.
-pub(super) fn tenants_of(asked: Vec<String>) -> Vec<String> {
-    match caller() {
-        Some(own) if asked.is_empty() || asked.iter().any(|id| **id == *own) => {
-            vec![own.to_string()]
-        }
-        Some(_) => vec![NOBODY.to_owned()],
-        None => asked,
-    }
 }
 
 /// The event behind which to go on.

@@ -1,7 +1,6 @@
 //! One event stream: reads the ring whenever there are new events.
 
 use std::mem::take;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -11,8 +10,7 @@ use rota_model::{JobId, Millis};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::super::App;
-use super::super::caller::caller;
+use super::super::Access;
 use super::super::listen::Cut;
 use super::channel::{Channel, Scope};
 use super::form::Form;
@@ -25,7 +23,7 @@ use super::room::Open;
 use crate::runtime::{EventFilter, Names, ReadError, ends_job, time_of};
 
 pub(super) struct Stream {
-    app: Arc<App>,
+    app: Access,
     channel: String,
     filter: EventFilter,
     form: Form,
@@ -60,10 +58,10 @@ const FAREWELL: Duration = Duration::from_secs(2);
 
 impl Stream {
     /// A stream of all events that the filter admits, from now on.
-    pub fn new(app: Arc<App>, filter: EventFilter, out: mpsc::Sender<Bytes>, room: Open) -> Self {
-        let events = app.handle.events();
+    pub fn new(app: Access, filter: EventFilter, out: mpsc::Sender<Bytes>, room: Open) -> Self {
+        let events = app.events();
         let (arrival, ending) = (events.listen(), events.ending());
-        let (from, seen) = (events.next_number(), app.handle.clock().now().wall);
+        let (from, seen) = (events.next_number(), app.now());
         Self {
             channel: "all".to_owned(),
             filter,
@@ -71,7 +69,7 @@ impl Stream {
             finale: None,
             from,
             seen,
-            of_tenant: caller().is_some(),
+            of_tenant: !app.is_operator(),
             live: false,
             over: false,
             rate: Rate::new(app.settings.events.max_per_second),
@@ -148,7 +146,7 @@ impl Stream {
 
     /// Finds the place and says where the stream begins.
     fn begin(&mut self, text: &mut Vec<u8>, resume: Resume) {
-        let events = self.app.handle.events();
+        let events = self.app.events();
         let end = self.now();
         let start = match resume {
             Resume::Now => return frame::write_greeting(text, self.place()),
@@ -169,7 +167,7 @@ impl Stream {
 
     /// Writes the next events, if there are any: `true` says that there may be more.
     async fn gather(&mut self, text: &mut Vec<u8>) -> Result<bool, ReadError> {
-        let look = self.app.handle.events().look(self.from);
+        let look = self.app.events().look(self.from);
         let Some(chunk) = look.chunk else {
             self.seen = self.now();
             return Ok(false);
@@ -190,7 +188,7 @@ impl Stream {
         }
         let (begin, mut end, mut pushed) = (self.from, chunk.end(), 0);
         for (number, event) in wanted {
-            let pieces = self.form.pieces(self.app.handle.events(), (number, event), &names);
+            let pieces = self.form.pieces(self.app.events(), (number, event), &names);
             pieces.iter().for_each(|piece| frame::write_event(text, piece));
             (end, self.seen) = (number + 1, event.at);
             pushed += pieces.len();
@@ -226,7 +224,7 @@ impl Stream {
 
     /// Goes on behind events that have left the ring, and says so.
     fn skip_to(&mut self, first: u64, end: Millis, text: &mut Vec<u8>) {
-        let events = self.app.handle.events();
+        let events = self.app.events();
         let (oldest, missed) = (events.id_of(self.from, self.seen), first - self.from);
         let id = events.id_of(first - 1, end);
         let shown = (!self.of_tenant).then_some(missed);
@@ -283,10 +281,10 @@ impl Stream {
 
     /// Its place, as an id to come back with.
     fn place(&self) -> JobId {
-        self.app.handle.events().id_of(self.from - 1, self.now())
+        self.app.events().id_of(self.from - 1, self.now())
     }
 
     fn now(&self) -> Millis {
-        self.app.handle.clock().now().wall
+        self.app.now()
     }
 }

@@ -12,7 +12,7 @@ use rota_model::JobType;
 
 use super::labels::{Key, Keys};
 use crate::http::error::ApiError;
-use crate::http::{App, engine_slices};
+use crate::http::{Access, View, engine_slices};
 
 /// At most some tenths of a millisecond each.
 const METERS: usize = 500;
@@ -55,22 +55,31 @@ pub(super) struct OfLimit {
     pub waits: Option<Times>,
 }
 
-pub(super) async fn gather(app: &App, keys: &mut Keys) -> Result<Figures, ApiError> {
+/// What a tenant may not see.
+pub(super) const METRICS: &str = "What is measured of all tenants";
+
+pub(super) async fn gather(app: &Access, keys: &mut Keys) -> Result<Figures, ApiError> {
     let mut figures = Figures::default();
-    let look = app.handle.look(|engine| {
+    let operator = app.operator(METRICS)?;
+    let look = operator.look(|engine| {
         (engine.worker_counts(None), engine.waiting_fetches(), engine.tenant_count())
     });
     (figures.workers, figures.waiting_fetches, figures.tenants) = look.await?;
-    let pools = |engine: &Engine, after: &str, most| engine.pools_after(after, 0, most);
+    let pools = |view: View<'_>, after: &str, most| view.pools_after(after, 0, most);
     let name = |pool: &PoolView| pool.name.to_string();
     figures.pools = engine_slices::gather_by_name(app, POOLS, pools, name).await?;
     gather_queues(app, &mut figures).await?;
-    figures.meters = engine_slices::gather(app, METERS, Engine::meters).await?;
+    figures.meters = {
+        let meters = |view: View<'_>, from, most| {
+            view.operator().map_or_else(Default::default, |engine| engine.meters(from, most))
+        };
+        engine_slices::gather(app, METERS, meters).await?
+    };
     // After the meters: labels only ever join, so those of all meters are there.
     gather_labels(app, &mut figures).await?;
     gather_limits(app, &mut figures, keys).await?;
-    let buried = |engine: &Engine, from, most| {
-        let slice = engine.buried(from, most);
+    let buried = |view: View<'_>, from, most| {
+        let slice = view.operator().map_or_else(Vec::new, |engine| engine.buried(from, most));
         let next = (!slice.is_empty()).then_some(from + most);
         (slice, next)
     };
@@ -78,10 +87,11 @@ pub(super) async fn gather(app: &App, keys: &mut Keys) -> Result<Figures, ApiErr
     Ok(figures)
 }
 
-async fn gather_queues(app: &App, figures: &mut Figures) -> Result<(), ApiError> {
+async fn gather_queues(app: &Access, figures: &mut Figures) -> Result<(), ApiError> {
     let mut from = 0;
     loop {
-        let slice = app.handle.look(move |engine| engine.queue_meters(from, QUEUES)).await?;
+        let slice =
+            app.operator(METRICS)?.look(move |engine| engine.queue_meters(from, QUEUES)).await?;
         for meter in &slice {
             figures.queues.entry(meter.label.clone()).or_default().add(meter);
         }
@@ -92,10 +102,10 @@ async fn gather_queues(app: &App, figures: &mut Figures) -> Result<(), ApiError>
     }
 }
 
-async fn gather_labels(app: &App, figures: &mut Figures) -> Result<(), ApiError> {
+async fn gather_labels(app: &Access, figures: &mut Figures) -> Result<(), ApiError> {
     loop {
         let from = figures.labels.len();
-        let slice = app.handle.look(move |engine| engine.labels(from, LABELS)).await?;
+        let slice = app.operator(METRICS)?.look(move |engine| engine.labels(from, LABELS)).await?;
         let last = slice.len() < LABELS;
         figures.labels.extend(slice);
         if last {
@@ -104,12 +114,16 @@ async fn gather_labels(app: &App, figures: &mut Figures) -> Result<(), ApiError>
     }
 }
 
-async fn gather_limits(app: &App, figures: &mut Figures, keys: &mut Keys) -> Result<(), ApiError> {
+async fn gather_limits(
+    app: &Access,
+    figures: &mut Figures,
+    keys: &mut Keys,
+) -> Result<(), ApiError> {
     let mut last = None::<LimitName>;
     loop {
         let after = last.take();
         let look = move |engine: &Engine| engine.limit_meters(after.as_ref(), LIMITS);
-        let slice = app.handle.look(look).await?;
+        let slice = app.operator(METRICS)?.look(look).await?;
         for meter in &slice {
             figures.limits.entry(keys.of(meter)).or_default().add(meter);
         }

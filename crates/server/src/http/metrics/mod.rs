@@ -8,16 +8,14 @@ mod text;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, Response, StatusCode};
 use bytes::Bytes;
 use tokio::sync::Mutex;
 
-use super::caller::only_operators;
+use super::Access;
 use super::error::{ApiError, ApiResult, excerpt};
 use super::params::Params;
-use super::{App, Shared};
 use labels::Keys;
 
 const MEDIA_TYPE: HeaderValue =
@@ -39,12 +37,12 @@ impl Metrics {
     }
 }
 
-pub(super) async fn scrape(State(app): Shared, params: Params) -> ApiResult {
+pub(super) async fn scrape(app: Access, params: Params) -> ApiResult {
     if let Some(other) = params.get("format").filter(|format| *format != "prometheus") {
         let text = format!("'format' is '{}'; it must be prometheus.", excerpt(other));
         return Err(ApiError::invalid_request(text).detail("field", "format"));
     }
-    only_operators("What is measured of all tenants")?;
+    app.operator(gather::METRICS)?;
     let mut memory = app.metrics.0.lock().await;
     let fresh = memory.last.as_ref().filter(|(at, _)| at.elapsed() < FRESH_FOR);
     let page = match fresh {
@@ -57,7 +55,7 @@ pub(super) async fn scrape(State(app): Shared, params: Params) -> ApiResult {
     Ok(response)
 }
 
-async fn anew(app: &App, memory: &mut Memory) -> Result<Bytes, ApiError> {
+async fn anew(app: &Access, memory: &mut Memory) -> Result<Bytes, ApiError> {
     let at = Instant::now();
     let figures = gather::gather(app, &mut memory.keys).await?;
     let size = memory.last.as_ref().map_or(0, |(_, page)| page.len());

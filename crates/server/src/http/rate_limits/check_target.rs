@@ -5,13 +5,13 @@ use rota_model::{JobType, LimitKey, QueueName};
 use super::{
     CHANGE_QUEUE_LIMIT, CHANGE_TYPE_LIMIT, LimitEdit, Target, look, own_queue_target, partitions_of,
 };
-use crate::http::App;
-use crate::http::caller::{only_operators, queue_needs_tenant};
+use crate::http::Access;
+use crate::http::access::queue_needs_tenant;
 use crate::http::error::ApiError;
 
 /// The limit that a `PUT` to a key changes. An edit that would apply to no job is an error.
 pub(super) async fn check_target(
-    app: &App,
+    app: &Access,
     target: Target,
     edit: &LimitEdit,
 ) -> Result<Target, ApiError> {
@@ -69,7 +69,7 @@ impl KeyScope {
 /// key per tenant. It may be created before there are such jobs, unless the key applies to all tenants,
 /// or jobs count it for all tenants together.
 async fn check_partition(
-    app: &App,
+    app: &Access,
     target: &Target,
     scope: Option<KeyScope>,
 ) -> Result<(), ApiError> {
@@ -78,14 +78,14 @@ async fn check_partition(
     }
     if let Some(scope) = scope {
         let (limit, change) = scope.descriptions();
-        only_operators(change)?;
+        app.operator(change)?;
         let text = format!("'{}' is {limit} and applies to the jobs of all tenants.", target.key);
         return Err(ApiError::validation("tenant", text)
             .hint("Leave 'tenant' out, or PUT /ojs/v1/admin/tenants/{id} to limit a tenant."));
     }
     let Some(shared) = look(app, target.key.clone(), None).await? else { return Ok(()) };
     if shared.declared.is_some() {
-        return only_operators("Changing a limit that is declared for all tenants");
+        return app.operator("Changing a limit that is declared for all tenants").map(|_| ());
     }
     let text = format!(
         "Jobs count the key '{}' for all tenants together, so a tenant's part of it would hold no job.",
@@ -100,7 +100,7 @@ async fn check_partition(
 /// Checks an edit of a key for all tenants. If jobs count the key per tenant, it has no shared counter,
 /// so the edit would apply to none. Under namespace isolation an operator may declare the key all the
 /// same, because jobs can share only keys that are declared.
-async fn check_shared_key(app: &App, target: &Target, edit: &LimitEdit) -> Result<(), ApiError> {
+async fn check_shared_key(app: &Access, target: &Target, edit: &LimitEdit) -> Result<(), ApiError> {
     let declares = app.is_namespaced() && edit.declares();
     if declares || look(app, target.key.clone(), None).await?.is_some() {
         return Ok(());

@@ -1,16 +1,13 @@
 //! The paginated list of rate limits.
 
-use axum::extract::State;
-use rota_engine::{Engine, LimitName, LimitSlice, LimitView};
-use rota_model::TenantId;
+use rota_engine::{LimitName, LimitSlice, LimitView};
 use serde_json::json;
 
 use super::json::partition;
-use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::name_pages::{MAX_SKIP, check_depth};
 use crate::http::params::Params;
-use crate::http::{App, Shared, reply};
+use crate::http::{Access, View, reply};
 
 /// The most limits that one look at the engine visits for an operator, who sees all of them.
 const MAX_VISITED_BY_OPERATOR: usize = MAX_SKIP + 200;
@@ -19,7 +16,7 @@ const MAX_VISITED_BY_TENANT: usize = 5_000;
 /// The most looks for one page. Entries not found by then follow after the page's cursor.
 const MAX_LOOKS: usize = 20;
 
-pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
+pub(in crate::http) async fn list(app: Access, params: Params) -> ApiResult {
     let per_page = params.page_size(20, 100)? as usize;
     let skip = params.skipped(per_page as u64)? as usize;
     check_depth("page", skip)?;
@@ -54,31 +51,28 @@ struct LimitPage {
 
 /// Reads one page of the limits that the caller may see.
 async fn find_page(
-    app: &App,
+    app: &Access,
     after: Option<LimitName>,
     prefix: String,
     mut skip: usize,
     per_page: usize,
 ) -> Result<LimitPage, ApiError> {
-    let caller = caller();
     let from_start = after.is_none();
-    let sees_all = caller.is_none() && prefix.is_empty();
+    let sees_all = app.is_operator() && prefix.is_empty();
     let max_visited =
-        if caller.is_none() { MAX_VISITED_BY_OPERATOR } else { MAX_VISITED_BY_TENANT };
+        if app.is_operator() { MAX_VISITED_BY_OPERATOR } else { MAX_VISITED_BY_TENANT };
     let (mut items, mut found, mut limit_count) = (Vec::new(), 0, 0);
     let mut stopped_at = after;
     for _ in 0..MAX_LOOKS {
-        let (after, prefix, caller) = (stopped_at.take(), prefix.clone(), caller.clone());
+        let (after, prefix) = (stopped_at.take(), prefix.clone());
         // One more entry than the limit shows whether there is another page.
         let range = (skip, per_page + 1 - items.len());
-        let look = move |engine: &Engine| {
-            let is_visible = |name: &LimitName| may_see(caller.as_ref(), name);
-            let after = after.as_ref();
-            let slice = engine.slice_of_limits(after, &prefix, is_visible, range, max_visited);
-            (slice, engine.limit_count())
+        let look = move |view: View<'_>| {
+            let slice = view.slice_of_limits(after.as_ref(), &prefix, range, max_visited);
+            (slice, view.operator().map_or(0, rota_engine::Engine::limit_count))
         };
         let (LimitSlice { items: more, found: count, stopped_at: last }, total) =
-            app.handle.look(look).await?;
+            app.look(look).await?;
         items.extend(more);
         found += count;
         skip = skip.saturating_sub(count);
@@ -98,13 +92,4 @@ async fn find_page(
         next: stopped_at,
         total,
     })
-}
-
-/// A tenant sees its own limits, and those that an operator has declared for all tenants.
-fn may_see(caller: Option<&TenantId>, name: &LimitName) -> bool {
-    let Some(caller) = caller else { return true };
-    match name.tenant.as_deref().or(name.key.namespace()) {
-        Some(tenant) => tenant == &**caller,
-        None => name.declared,
-    }
 }

@@ -5,16 +5,14 @@ mod edit;
 mod json;
 mod list;
 
-use axum::extract::State;
-use rota_engine::{Command, LimitName, LimitView, Refusal, Reply};
-use rota_model::{JobId, JobType, LimitKey, QueueName, TenantId};
+use rota_engine::{LimitView, Refusal, Reply};
+use rota_model::{JobType, LimitKey, QueueName, TenantId};
 use serde_json::Value;
 
 use super::body::Json;
-use super::caller::{caller, only_operators};
 use super::error::{ApiError, ApiResult};
 use super::params::{Params, PathName};
-use super::{App, Shared, reply};
+use super::{Access, reply};
 use crate::http::body::NoBody;
 use crate::runtime::Answer;
 
@@ -34,76 +32,66 @@ struct Target {
     tenant: Option<TenantId>,
 }
 
-pub(super) async fn show(State(app): Shared, name: PathName, params: Params) -> ApiResult {
-    let target = find_target(&app, parse_key(&name)?, tenant(&params, &name)?).await?;
+pub(super) async fn show(app: Access, name: PathName, params: Params) -> ApiResult {
+    let target = find_target(&app, parse_key(&name)?, tenant(&app, &params, &name)?).await?;
     answer(&app, &target).await
 }
 
-pub(super) async fn put(
-    State(app): Shared,
-    name: PathName,
-    params: Params,
-    body: Json,
-) -> ApiResult {
+pub(super) async fn put(app: Access, name: PathName, params: Params, body: Json) -> ApiResult {
     let key = LimitKey::parse(name.as_str())
         .map_err(|e| ApiError::invalid_request(format!("The key {e}.")).detail("field", "key"))?;
-    let tenant = tenant(&params, &name)?;
-    let edit = LimitEdit::parse(&body, &key, app.handle.clock().now().wall)?;
+    let tenant = tenant(&app, &params, &name)?;
+    let edit = LimitEdit::parse(&body, &key, app.now())?;
     let target = check_target::check_target(&app, Target { key, tenant }, &edit).await?;
     put_limit(&app, target, edit).await
 }
 
-pub(super) async fn clear(
-    State(app): Shared,
-    name: PathName,
-    params: Params,
-    _: NoBody,
-) -> ApiResult {
-    let target = find_target(&app, parse_key(&name)?, tenant(&params, &name)?).await?;
+pub(super) async fn clear(app: Access, name: PathName, params: Params, _: NoBody) -> ApiResult {
+    let target = find_target(&app, parse_key(&name)?, tenant(&app, &params, &name)?).await?;
     clear_limit(&app, target).await
 }
 
-pub(super) async fn show_queue(State(app): Shared, name: PathName) -> ApiResult {
+pub(super) async fn show_queue(app: Access, name: PathName) -> ApiResult {
     let target = queue_target(&app, &name)?;
     answer(&app, &target).await
 }
 
-pub(super) async fn put_queue(State(app): Shared, name: PathName, body: Json) -> ApiResult {
+pub(super) async fn put_queue(app: Access, name: PathName, body: Json) -> ApiResult {
     let target = queue_target(&app, &name)?;
-    app.only_operators_if_shared(CHANGE_QUEUE_LIMIT)?;
-    let edit = LimitEdit::parse(&body, &target.key.local(), app.handle.clock().now().wall)?;
+    app.operator_if_shared(CHANGE_QUEUE_LIMIT)?;
+    let edit = LimitEdit::parse(&body, &target.key.local(), app.now())?;
     put_limit(&app, target, edit).await
 }
 
-pub(super) async fn clear_queue(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
+pub(super) async fn clear_queue(app: Access, name: PathName, _: NoBody) -> ApiResult {
     let target = queue_target(&app, &name)?;
-    app.only_operators_if_shared(CHANGE_QUEUE_LIMIT)?;
+    app.operator_if_shared(CHANGE_QUEUE_LIMIT)?;
     clear_limit(&app, target).await
 }
 
-pub(super) async fn show_type(State(app): Shared, name: PathName) -> ApiResult {
+pub(super) async fn show_type(app: Access, name: PathName) -> ApiResult {
     answer(&app, &type_target(&name)?).await
 }
 
-pub(super) async fn put_type(State(app): Shared, name: PathName, body: Json) -> ApiResult {
-    only_operators(CHANGE_TYPE_LIMIT)?;
+pub(super) async fn put_type(app: Access, name: PathName, body: Json) -> ApiResult {
+    app.operator(CHANGE_TYPE_LIMIT)?;
     let target = type_target(&name)?;
-    let edit = LimitEdit::parse(&body, &target.key, app.handle.clock().now().wall)?;
+    let edit = LimitEdit::parse(&body, &target.key, app.now())?;
     put_limit(&app, target, edit).await
 }
 
-pub(super) async fn clear_type(State(app): Shared, name: PathName, _: NoBody) -> ApiResult {
-    only_operators(CHANGE_TYPE_LIMIT)?;
+pub(super) async fn clear_type(app: Access, name: PathName, _: NoBody) -> ApiResult {
+    app.operator(CHANGE_TYPE_LIMIT)?;
     clear_limit(&app, type_target(&name)?).await
 }
 
 /// The current state of a limit, if it exists.
 pub(super) async fn look(
-    app: &App,
+    app: &Access,
     key: LimitKey,
     tenant: Option<TenantId>,
 ) -> Result<Option<LimitView>, ApiError> {
-    Ok(app.handle.look(move |engine| engine.limit(&key, tenant.as_ref())).await?)
+    Ok(app.look(move |view| view.limit(&key, tenant.as_ref())).await?)
 }
 
 /// The error for a limit that does not exist; it shows the key as the caller named it.
@@ -111,11 +99,11 @@ fn unknown(target: &Target) -> ApiError {
     ApiError::not_found("rate limit", &target.key.local())
 }
 
-async fn answer(app: &App, target: &Target) -> ApiResult {
+async fn answer(app: &Access, target: &Target) -> ApiResult {
     let view = look(app, target.key.clone(), target.tenant.clone()).await?;
     // A limit that an operator has declared for all tenants applies to the caller's jobs too.
     let view = match view {
-        None if target.tenant.is_some() && caller().is_some() => {
+        None if target.tenant.is_some() && !app.is_operator() => {
             let shared = look(app, target.key.clone(), None).await?;
             shared.filter(|view| view.declared.is_some())
         }
@@ -134,27 +122,26 @@ async fn answer(app: &App, target: &Target) -> ApiResult {
     }
 }
 
-async fn put_limit(app: &App, target: Target, edit: LimitEdit) -> ApiResult {
+async fn put_limit(app: &Access, target: Target, edit: LimitEdit) -> ApiResult {
     if edit.only_removes() && look(app, target.key.clone(), target.tenant.clone()).await?.is_none()
     {
         return Err(unknown(&target));
     }
     let put = edit.for_limit(target.key, target.tenant);
-    let view = change(app, Command::PutLimit(Box::new(put))).await?;
+    let view = changed(app.put_limit(put).await?)?;
     Ok(reply::ok(&json::partition(&view)))
 }
 
-/// Applies a command to a limit, and returns the limit's new state.
-pub(super) async fn change(app: &App, command: Command<JobId>) -> Result<LimitView, ApiError> {
-    match app.handle.command(command).await? {
+/// The limit in the reply to a change.
+pub(super) fn changed(reply: Reply) -> Result<LimitView, ApiError> {
+    match reply {
         Reply::Limit(view) => Ok(*view),
         reply => Err(Answer::Reply(reply).into()),
     }
 }
 
-async fn clear_limit(app: &App, target: Target) -> ApiResult {
-    let clear = Command::ClearLimit(target.key.clone(), target.tenant.clone());
-    match app.handle.command(clear).await? {
+async fn clear_limit(app: &Access, target: Target) -> ApiResult {
+    match app.clear_limit(target.key.clone(), target.tenant.clone()).await? {
         Reply::Limit(view) => Ok(reply::ok(&json::partition(&view))),
         Reply::Refused(Refusal::UnknownLimit) => Err(unknown(&target)),
         reply => Err(Answer::Reply(reply).into()),
@@ -162,28 +149,16 @@ async fn clear_limit(app: &App, target: Target) -> ApiResult {
 }
 
 /// The tenants' partitions of a key.
-async fn partitions_of(app: &App, key: &LimitKey) -> Result<Vec<Value>, ApiError> {
+async fn partitions_of(app: &Access, key: &LimitKey) -> Result<Vec<Value>, ApiError> {
     let key = key.clone();
-    let look = app.handle.look(move |engine| {
-        // Partitions follow the shared limit of the same key.
-        let shared = LimitName { key: key.clone(), tenant: None, declared: false };
-        let after = engine.limits_after(Some(&shared), &key, MAX_PARTITIONS);
-        let partitions = after.into_iter().take_while(|name| name.key == key);
-        partitions
-            .filter_map(|name| engine.limit(&name.key, name.tenant.as_ref()))
-            .collect::<Vec<_>>()
-    });
+    let look = app.look(move |view| view.parts_of_limit(&key, MAX_PARTITIONS));
     Ok(look.await?.iter().map(json::partition).collect())
 }
 
 /// The tenant whose partition is meant: the caller, or the one that an operator names.
-fn tenant(params: &Params, name: &PathName) -> Result<Option<TenantId>, ApiError> {
-    match (caller(), params.tenant()?) {
-        (Some(caller), Some(named)) if caller != named => {
-            Err(ApiError::not_found("rate limit", name.as_str()))
-        }
-        (caller, named) => Ok(caller.or(named)),
-    }
+fn tenant(app: &Access, params: &Params, name: &PathName) -> Result<Option<TenantId>, ApiError> {
+    let unknown = || ApiError::not_found("rate limit", name.as_str());
+    app.tenant_or(params.tenant()?).ok_or_else(unknown)
 }
 
 fn parse_key(name: &PathName) -> Result<LimitKey, ApiError> {
@@ -193,7 +168,7 @@ fn parse_key(name: &PathName) -> Result<LimitKey, ApiError> {
 /// The limit that a key names. Under namespace isolation, the limit of the tenant's own queue has
 /// precedence over a partition of the same key.
 async fn find_target(
-    app: &App,
+    app: &Access,
     key: LimitKey,
     tenant: Option<TenantId>,
 ) -> Result<Target, ApiError> {
@@ -206,13 +181,13 @@ async fn find_target(
 }
 
 /// The limit of the tenant's own queue, for a `queue:` key under namespace isolation.
-fn own_queue_target(app: &App, key: &LimitKey, tenant: Option<&TenantId>) -> Option<Target> {
+fn own_queue_target(app: &Access, key: &LimitKey, tenant: Option<&TenantId>) -> Option<Target> {
     let tenant = tenant.filter(|_| app.is_namespaced())?;
     let queue = QueueName::parse(key.strip_prefix("queue:")?).ok()?;
     Some(Target { key: LimitKey::of_queue(&queue.in_namespace(tenant)), tenant: None })
 }
 
-fn queue_target(app: &App, name: &PathName) -> Result<Target, ApiError> {
+fn queue_target(app: &Access, name: &PathName) -> Result<Target, ApiError> {
     let queue = app.queue(&name.queue()?)?;
     Ok(Target { key: LimitKey::of_queue(&queue), tenant: None })
 }

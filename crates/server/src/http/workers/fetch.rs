@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use axum::extract::State;
 use axum::http::StatusCode;
 use rota_engine::Fetch;
 use rota_model::Seq;
@@ -12,10 +11,9 @@ use serde_json::Value;
 
 use super::{pool, preference, queues, visibility, worker_id};
 use crate::http::body::Json;
-use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::listen::{client_closed_after, is_kept_back, may_not_wait};
-use crate::http::{App, Shared, job_json, reply};
+use crate::http::{Access, job_json, reply};
 use crate::runtime::Delivery;
 
 /// The longest that a fetch may wait for jobs, in milliseconds.
@@ -38,7 +36,7 @@ struct FetchBody {
     weights: Option<Value>,
 }
 
-pub(in crate::http) async fn fetch(State(app): Shared, body: Json) -> ApiResult {
+pub(in crate::http) async fn fetch(app: Access, body: Json) -> ApiResult {
     let body: FetchBody = body.parse()?;
     let wait_ms = body.wait_ms.unwrap_or(0);
     if wait_ms > MAX_WAIT_MS {
@@ -56,15 +54,15 @@ pub(in crate::http) async fn fetch(State(app): Shared, body: Json) -> ApiResult 
         // May be empty: the engine knows the queues of the worker's pool or registration.
         queues: named.iter().map(|name| app.queue(name)).collect::<Result<_, _>>()?,
         count: count(&app, body.count)?,
-        worker: body.worker_id.as_deref().map(worker_id).transpose()?,
+        worker: body.worker_id.as_deref().map(|id| worker_id(&app, id)).transpose()?,
         pool: body.pool.as_deref().map(pool).transpose()?,
-        tenant: caller(),
+        tenant: None,
         preference,
         visibility_ms: visibility(&app, body.visibility_timeout_ms, body.visibility_timeout)?,
         wait: None,
     };
     let may_wait = !is_kept_back();
-    let fetching = app.handle.fetch(fetch, if may_wait { wait_ms } else { 0 });
+    let fetching = app.fetch(fetch, if may_wait { wait_ms } else { 0 });
     let watch_after = if wait_ms > 0 { Duration::ZERO } else { USUAL_TIME };
     let jobs = tokio::select! {
         biased;
@@ -80,12 +78,12 @@ pub(in crate::http) async fn fetch(State(app): Shared, body: Json) -> ApiResult 
 
 /// Writes the answer. Reads bodies that are not cached from the store, and the whole record of jobs that
 /// may have run before.
-async fn deliver(app: &App, jobs: &[Delivery]) -> Result<Vec<u8>, ApiError> {
+async fn deliver(app: &Access, jobs: &[Delivery]) -> Result<Vec<u8>, ApiError> {
     let seqs = |condition: fn(&Delivery) -> bool| -> Vec<Seq> {
         jobs.iter().filter(|job| condition(job)).map(|job| job.claimed.seq).collect()
     };
-    let mut bodies = app.handle.bodies(seqs(lacks_body)).await?.into_iter();
-    let mut records = app.handle.records(seqs(has_history)).await?.into_iter();
+    let mut bodies = app.bodies_of_named(seqs(lacks_body)).await?.into_iter();
+    let mut records = app.records_of_claimed(seqs(has_history)).await?.into_iter();
     let (mut out, mut ids_read) = (Vec::with_capacity(64 + jobs.len() * 512), Vec::new());
     out.extend_from_slice(b"{\"jobs\":[");
     for job in jobs {
@@ -105,7 +103,7 @@ async fn deliver(app: &App, jobs: &[Delivery]) -> Result<Vec<u8>, ApiError> {
         job_json::write_delivery(&mut out, job, body, record.as_ref());
     }
     out.extend_from_slice(b"]}");
-    app.handle.note_active_ids(ids_read);
+    app.note_active_ids(ids_read);
     Ok(out)
 }
 
@@ -118,7 +116,7 @@ fn lacks_body(job: &Delivery) -> bool {
     job.claimed.fresh && job.body.is_none()
 }
 
-fn count(app: &App, count: Option<u64>) -> Result<usize, ApiError> {
+fn count(app: &Access, count: Option<u64>) -> Result<usize, ApiError> {
     let max_jobs = app.settings.limits.fetch_jobs;
     match usize::try_from(count.unwrap_or(1)) {
         Ok(count) if (1..=max_jobs).contains(&count) => Ok(count),

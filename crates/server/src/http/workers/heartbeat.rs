@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use axum::extract::State;
-use rota_engine::{Beat, Command, Reply};
+use rota_engine::{Beat, Reply};
 use rota_model::{Directive, JobId, Rejection};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,7 +10,7 @@ use serde_json::{Value, json};
 use super::{WorkerInfoBody, visibility, worker_id};
 use crate::http::body::Json;
 use crate::http::error::{ApiError, ApiResult};
-use crate::http::{App, Shared, reply};
+use crate::http::{Access, reply};
 use crate::runtime::Answer;
 
 /// The members of a heartbeat, besides those of [`WorkerInfoBody`].
@@ -36,11 +35,11 @@ struct BeatBody {
     about: WorkerInfoBody,
 }
 
-pub(in crate::http) async fn heartbeat(State(app): Shared, body: Json) -> ApiResult {
+pub(in crate::http) async fn heartbeat(app: Access, body: Json) -> ApiResult {
     let known = [MEMBERS, WorkerInfoBody::MEMBERS].concat();
     body.members_of(&known, "a heartbeat")?;
     let body: BeatBody = body.parse()?;
-    let worker = worker_id(&body.worker_id)?;
+    let worker = worker_id(&app, &body.worker_id)?;
     let state = match body.state.as_deref() {
         Some(text) => Some(Directive::parse(text).ok_or_else(|| {
             ApiError::validation("state", "'state' must be running, quiet or terminate.")
@@ -51,7 +50,7 @@ pub(in crate::http) async fn heartbeat(State(app): Shared, body: Json) -> ApiRes
     let visibility_ms = visibility(&app, body.visibility_timeout_ms, body.visibility_timeout)?;
     let about = body.about.registration(worker.clone())?.into();
     let beat = Beat { worker, state, jobs: jobs.clone(), visibility_ms, about };
-    match app.ask(Command::Beat(beat)).await {
+    match app.beat(beat).await {
         Answer::Reply(Reply::Beat(beat)) => {
             let answered: HashSet<JobId> = [&beat.extended, &beat.cancelled, &beat.lost]
                 .into_iter()
@@ -70,7 +69,7 @@ pub(in crate::http) async fn heartbeat(State(app): Shared, body: Json) -> ApiRes
                 "jobs_cancelled": to_stop,
                 "jobs_cancel_requested": names(&beat.cancel_requested),
                 "jobs_lost": lost,
-                "server_time": app.handle.clock().now().wall.to_string(),
+                "server_time": app.now().to_string(),
             })))
         }
         answer => Err(answer.into()),
@@ -80,7 +79,7 @@ pub(in crate::http) async fn heartbeat(State(app): Shared, body: Json) -> ApiRes
 /// The jobs that the worker reports as active. In one document of the specification `active_jobs` is a
 /// list of ids, in another a number.
 fn active_jobs(
-    app: &App,
+    app: &Access,
     active_jobs: Option<Value>,
     ids: Option<Vec<String>>,
 ) -> Result<Vec<JobId>, ApiError> {

@@ -14,8 +14,7 @@ use rota_model::{Millis, PoolName, QueueName, QueueStrategy, Rejection, WorkerId
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::App;
-use super::caller::{caller, worker_of_caller};
+use super::Access;
 use super::error::ApiError;
 
 const MAX_QUEUES: usize = 100;
@@ -70,7 +69,7 @@ impl WorkerInfoBody {
         let preference = preference(self.strategy, self.weights, &queues)?;
         Ok(Registration {
             worker,
-            tenant: caller(),
+            tenant: None,
             hostname: self.hostname,
             pid: self.pid,
             queues,
@@ -132,9 +131,13 @@ fn queues(names: Vec<String>) -> Result<Vec<QueueName>, ApiError> {
     Ok(parsed)
 }
 
-fn visibility(app: &App, ms: Option<u64>, seconds: Option<u64>) -> Result<Option<u64>, ApiError> {
+fn visibility(
+    app: &Access,
+    ms: Option<u64>,
+    seconds: Option<u64>,
+) -> Result<Option<u64>, ApiError> {
     let tenant_max_ms = app.settings.tenancy.max_visibility_timeout.as_millis() as u64;
-    let max_ms = app.rules.max_visibility_ms.min(caller().map_or(u64::MAX, |_| tenant_max_ms));
+    let max_ms = app.rules.max_visibility_ms.min(app.tenant().map_or(u64::MAX, |_| tenant_max_ms));
     let seconds = seconds.map(|seconds| seconds.saturating_mul(1000));
     if let (Some(ms), Some(other)) = (ms, seconds)
         && ms != other
@@ -151,9 +154,9 @@ fn visibility(app: &App, ms: Option<u64>, seconds: Option<u64>) -> Result<Option
     }
 }
 
-fn worker_id(text: &str) -> Result<WorkerId, ApiError> {
+fn worker_id(app: &Access, text: &str) -> Result<WorkerId, ApiError> {
     let id = WorkerId::parse(text).map_err(|e| Rejection::field("worker_id", e.to_string()))?;
-    Ok(worker_of_caller(id))
+    Ok(app.worker(id))
 }
 
 /// The time in UTC.

@@ -1,7 +1,6 @@
 //! Routes by which workers register and deregister.
 
-use axum::extract::State;
-use rota_engine::{Command, Refusal, Reply};
+use rota_engine::{Refusal, Reply};
 use rota_model::{Rejection, WorkerId, json};
 use serde::Deserialize;
 use serde_json::json;
@@ -9,10 +8,9 @@ use serde_json::json;
 use super::{WorkerInfoBody, worker_id};
 use crate::http::body::NoBody;
 use crate::http::body::{self, Json, member};
-use crate::http::caller::{caller, worker_of_caller};
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::PathName;
-use crate::http::{App, Shared, reply};
+use crate::http::{Access, reply};
 use crate::runtime::Answer;
 
 #[derive(Deserialize)]
@@ -23,18 +21,18 @@ struct RegisterBody {
     about: WorkerInfoBody,
 }
 
-pub(in crate::http) async fn register(State(app): Shared, body: Json) -> ApiResult {
+pub(in crate::http) async fn register(app: Access, body: Json) -> ApiResult {
     let body = parse(&body)?;
     let id =
         body.worker_id.or(body.id).ok_or_else(|| Rejection::field("worker_id", "is required"))?;
-    let about = body.about.registration(worker_id(&id)?)?;
-    match app.handle.command(Command::Register(about.into())).await? {
+    let about = body.about.registration(worker_id(&app, &id)?)?;
+    match app.register(about).await? {
         Reply::Done => {
             let seconds = |d: std::time::Duration| d.as_secs_f64();
             Ok(reply::ok(&json!({
                 "ok": true,
                 "worker_id": id,
-                "server_time": app.handle.clock().now().wall.to_string(),
+                "server_time": app.now().to_string(),
                 "heartbeat_interval": seconds(app.settings.workers.heartbeat_interval),
                 "heartbeat_timeout": seconds(app.settings.workers.heartbeat_timeout),
                 "visibility_timeout_default": seconds(app.settings.jobs.visibility_timeout),
@@ -61,26 +59,26 @@ fn parse(body: &Json) -> Result<RegisterBody, ApiError> {
     body::parse(worker.get())
 }
 
-pub(in crate::http) async fn deregister(State(app): Shared, body: Json) -> ApiResult {
+pub(in crate::http) async fn deregister(app: Access, body: Json) -> ApiResult {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Body {
         worker_id: String,
     }
     let body: Body = body.parse()?;
-    remove(&app, worker_id(&body.worker_id)?).await
+    remove(&app, worker_id(&app, &body.worker_id)?).await
 }
 
 pub(in crate::http) async fn deregister_by_path(
-    State(app): Shared,
+    app: Access,
     name: PathName,
     _: NoBody,
 ) -> ApiResult {
-    remove(&app, worker_of_caller(name.worker()?)).await
+    remove(&app, app.worker(name.worker()?)).await
 }
 
-async fn remove(app: &App, id: WorkerId) -> ApiResult {
-    match app.handle.command(Command::Deregister(id.clone(), caller())).await? {
+async fn remove(app: &Access, id: WorkerId) -> ApiResult {
+    match app.deregister(id.clone()).await? {
         Reply::Done => {
             Ok(reply::ok(&json!({"ok": true, "worker_id": id.local(), "deregistered": true})))
         }

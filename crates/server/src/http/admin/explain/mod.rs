@@ -2,7 +2,6 @@
 
 mod messages;
 
-use axum::extract::State;
 use rota_engine::{Explained, Reason};
 use rota_model::State as JobState;
 use serde_json::{Value, json};
@@ -10,15 +9,13 @@ use serde_json::{Value, json};
 use super::tenants::number;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::PathName;
-use crate::http::{Shared, reply};
-use crate::runtime::{Answer, Ask};
+use crate::http::{Access, reply};
 
-pub(in crate::http) async fn explain(State(app): Shared, name: PathName) -> ApiResult {
+pub(in crate::http) async fn explain(app: Access, name: PathName) -> ApiResult {
     let id = name.job()?;
-    match app.ask(Ask::Explain(id)).await {
-        Answer::Explained(Some(why)) => Ok(reply::ok(&show(&id.to_string(), &why))),
-        Answer::Explained(None) => Err(ApiError::not_found("job", name.as_str())),
-        answer => Err(answer.into()),
+    match app.explain(id).await? {
+        Some(why) => Ok(reply::ok(&show(&id.to_string(), &why))),
+        None => Err(ApiError::not_found("job", name.as_str())),
     }
 }
 

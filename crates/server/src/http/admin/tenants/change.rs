@@ -1,6 +1,5 @@
 //! Routes that change a tenant: replace or merge its configuration, release its throttle.
 
-use axum::extract::State;
 use axum::http::StatusCode;
 use rota_engine::{Command, Refusal, Reply, TenantChange, TenantView};
 use rota_model::{Rejection, TenantConfig, TenantId};
@@ -8,17 +7,18 @@ use serde_json::{Map, Value};
 
 use super::{id_of, json, shards, unknown};
 use crate::http::body::{Json, OptionalJson};
-use crate::http::caller::only_operators;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::params::PathName;
-use crate::http::{App, Shared, reply};
+use crate::http::{Access, reply};
 use crate::runtime::Answer;
 
+/// What a tenant may not do.
+const CHANGE: &str = "Changing a tenant";
 const MAX_REASON_BYTES: usize = 1_000;
 
 /// Replaces the tenant's configuration.
-pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json) -> ApiResult {
-    let (id, members) = (id_to_change(&name)?, body.object()?);
+pub(in crate::http) async fn put(app: Access, name: PathName, body: Json) -> ApiResult {
+    let (id, members) = (id_to_change(&app, &name)?, body.object()?);
     check_same_tenant(&id, &members)?;
     let mut config = TenantConfig::default();
     config.merge(&members)?;
@@ -30,14 +30,14 @@ pub(in crate::http) async fn put(State(app): Shared, name: PathName, body: Json)
 }
 
 /// Changes the members that are given, and leaves the others.
-pub(in crate::http) async fn merge(State(app): Shared, name: PathName, body: Json) -> ApiResult {
-    let (id, members) = (id_to_change(&name)?, body.object()?);
+pub(in crate::http) async fn merge(app: Access, name: PathName, body: Json) -> ApiResult {
+    let (id, members) = (id_to_change(&app, &name)?, body.object()?);
     check_same_tenant(&id, &members)?;
     let reason = reason(&members)?;
     // No other request may change the tenant between the read and the write.
     let _guard = app.tenant_changes.lock().await;
     let tenant = id.clone();
-    let config = app.handle.look(move |engine| engine.tenant(&tenant).map(|view| view.config));
+    let config = app.look(move |view| view.tenant(&tenant).map(|view| view.config));
     let mut config = config.await?.unwrap_or_default();
     config.merge(&members)?;
     let (view, _) = send(&app, id, TenantChange { config, what: "limits", reason }).await?;
@@ -45,14 +45,10 @@ pub(in crate::http) async fn merge(State(app): Shared, name: PathName, body: Jso
 }
 
 /// Ends an automatic throttle.
-pub(in crate::http) async fn release(
-    State(app): Shared,
-    name: PathName,
-    body: OptionalJson,
-) -> ApiResult {
+pub(in crate::http) async fn release(app: Access, name: PathName, body: OptionalJson) -> ApiResult {
     let members = body.members(&["reason"], "the end of a throttle")?;
-    let command = Command::ReleaseTenant(id_to_change(&name)?, reason(&members)?);
-    match app.handle.command(command).await? {
+    let command = Command::ReleaseTenant(id_to_change(&app, &name)?, reason(&members)?);
+    match app.operator(CHANGE)?.command(command).await? {
         Reply::Tenant { tenant, .. } => answer(&app, StatusCode::OK, *tenant).await,
         Reply::Refused(Refusal::UnknownTenant) => Err(unknown(&name)),
         reply => Err(Answer::Reply(reply).into()),
@@ -72,12 +68,12 @@ pub(super) fn reason(members: &Map<String, Value>) -> Result<Option<String>, Rej
 }
 
 /// The id of the tenant in the path, which need not exist yet. Only operators may change tenants.
-fn id_to_change(name: &PathName) -> Result<TenantId, ApiError> {
+fn id_to_change(app: &Access, name: &PathName) -> Result<TenantId, ApiError> {
     TenantId::parse(name.as_str()).map_err(|error| {
         ApiError::invalid_request(format!("The tenant's id {error}.")).detail("field", "tenant_id")
     })?;
-    let id = id_of(name)?;
-    only_operators("Changing a tenant")?;
+    let id = id_of(app, name)?;
+    app.operator(CHANGE)?;
     Ok(id)
 }
 
@@ -92,19 +88,19 @@ fn check_same_tenant(id: &TenantId, members: &Map<String, Value>) -> Result<(), 
 }
 
 async fn send(
-    app: &App,
+    app: &Access,
     id: TenantId,
     change: TenantChange,
 ) -> Result<(TenantView, bool), ApiError> {
-    match app.handle.command(Command::PutTenant(id, change)).await? {
+    match app.operator(CHANGE)?.command(Command::PutTenant(id, change)).await? {
         Reply::Tenant { tenant, created } => Ok((*tenant, created)),
         reply => Err(Answer::Reply(reply).into()),
     }
 }
 
-async fn answer(app: &App, status: StatusCode, view: TenantView) -> ApiResult {
+async fn answer(app: &Access, status: StatusCode, view: TenantView) -> ApiResult {
     let id = view.id.clone();
-    let totals = app.handle.look(move |engine| engine.totals_of_tenant(&id)).await?;
+    let totals = app.look(move |view| view.totals_of_tenant(&id)).await?;
     let shards = shards(app, &view).await?;
     Ok(reply::json(status, &json::details(&view, &totals, &shards)))
 }

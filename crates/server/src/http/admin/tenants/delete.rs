@@ -1,26 +1,24 @@
 //! The route that deletes a tenant, with its unfinished jobs if the request says so.
 
-use axum::extract::State;
-use rota_engine::{Command, ConfigOrigin, Engine, Refusal, Reply};
+use rota_engine::{ConfigOrigin, Refusal, Reply};
 use rota_model::TenantId;
 use serde_json::json;
 
 use super::change::reason;
 use super::{find, unknown};
-use crate::http::admin::purge::Purge;
+use crate::http::admin::purge::{Doomed, Purge};
 use crate::http::body::OptionalJson;
-use crate::http::caller::only_operators;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::filter::Filter;
 use crate::http::params::{Params, PathName};
-use crate::http::{App, Shared, reply};
+use crate::http::{Access, View, reply};
 use crate::runtime::Answer;
 
 /// Schedules per slice.
 const SLICE: usize = 100;
 
 pub(in crate::http) async fn delete(
-    State(app): Shared,
+    app: Access,
     name: PathName,
     params: Params,
     body: OptionalJson,
@@ -29,7 +27,7 @@ pub(in crate::http) async fn delete(
     let reason = reason(&members)?;
     let view = find(&app, &name).await?.view;
     let id = view.id;
-    only_operators("Deleting a tenant")?;
+    app.operator("Deleting a tenant")?;
     if view.origin == ConfigOrigin::File {
         return Err(ApiError::conflict(
             "The tenant is configured in the settings file or in ROTA_TENANTS.",
@@ -41,9 +39,9 @@ pub(in crate::http) async fn delete(
     if purge.is_requested() {
         remove_schedules(&app, &id).await?;
     }
-    let of_tenant = |select| Filter::all(select).of_tenant(id.clone());
-    let command = || Command::DeleteTenant(id.clone(), reason.clone());
-    match purge.delete(&app, of_tenant, command).await? {
+    let of_tenant = |select| Filter::all(&app, select).of_tenant(id.clone());
+    let doomed = Doomed::Tenant(id.clone(), reason);
+    match purge.delete(&app, of_tenant, &doomed).await? {
         (Reply::Tenant { .. }, purged) => {
             Ok(reply::ok(&json!({"deleted": true, "tenant_id": id, "purged_jobs": purged})))
         }
@@ -53,16 +51,16 @@ pub(in crate::http) async fn delete(
 }
 
 /// Removes the tenant's schedules, whose next runs would create the tenant again.
-async fn remove_schedules(app: &App, id: &TenantId) -> Result<(), ApiError> {
+async fn remove_schedules(app: &Access, id: &TenantId) -> Result<(), ApiError> {
     loop {
         let tenant = id.clone();
-        let look = move |engine: &Engine| engine.crons_after(Some(&tenant), None, "", 0, SLICE);
-        let crons = app.handle.look(look).await?;
+        let look = move |view: View<'_>| view.crons_after(Some(&tenant), None, "", 0, SLICE).0;
+        let crons = app.look(look).await?;
         if crons.is_empty() {
             return Ok(());
         }
         for cron in crons {
-            app.handle.command(Command::RemoveCron(cron.name)).await?;
+            app.remove_cron(cron.name).await?;
         }
     }
 }

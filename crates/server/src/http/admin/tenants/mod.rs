@@ -10,27 +10,27 @@ pub(in crate::http) use delete::delete;
 pub(in crate::http) use json::{number, throttle};
 pub(in crate::http) use usage::usage;
 
-use axum::extract::State;
 use axum::http::StatusCode;
-use rota_engine::{Engine, RankBy, ShardView, TenantView, Totals};
+use rota_engine::{RankBy, ShardView, TenantView, Totals};
 use rota_model::TenantId;
 use rota_store::Selection;
 use serde_json::{Value, json};
 
 use super::fairness;
-use crate::http::caller::caller;
 use crate::http::error::{ApiError, ApiResult, excerpt};
 use crate::http::filter::Filter;
 use crate::http::job_pages::{self, Window};
 use crate::http::name_pages::check_depth;
 use crate::http::params::{Params, PathName};
-use crate::http::{App, Shared, engine_slices, job_json, reply};
+use crate::http::{Access, View, engine_slices, job_json, reply};
 
+/// What a tenant may not do.
+const LIST: &str = "Listing all tenants";
 const MAX_PER_PAGE: u64 = 100;
 /// Shards per slice.
 const SHARDS: usize = 1_000;
 
-pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResult {
+pub(in crate::http) async fn list(app: Access, params: Params) -> ApiResult {
     let per_page = params.number("per_page", 1, MAX_PER_PAGE, 20)?;
     let page = params.number("page", 1, 1_000_000, 1)?;
     check_depth("page", ((page - 1) * per_page) as usize)?;
@@ -54,8 +54,8 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
     }
     let window =
         ListWindow { after, skip: ((page - 1) * per_page) as usize, per_page: per_page as usize };
-    let (mut tenants, total) = match (caller(), rank_by) {
-        (Some(caller), _) => list_caller(&app, caller, &window).await?,
+    let (mut tenants, total) = match (app.tenant(), rank_by) {
+        (Some(own), _) => list_caller(&app, own.clone(), &window).await?,
         (None, None) => list_by_id(&app, &window).await?,
         (None, Some(rank_by)) => list_ranked(&app, rank_by, &window).await?,
     };
@@ -70,14 +70,14 @@ pub(in crate::http) async fn list(State(app): Shared, params: Params) -> ApiResu
     Ok(reply::ok(&json!({"items": items, "tenants": items, "pagination": pagination})))
 }
 
-pub(in crate::http) async fn show(State(app): Shared, name: PathName) -> ApiResult {
+pub(in crate::http) async fn show(app: Access, name: PathName) -> ApiResult {
     let tenant = find(&app, &name).await?;
     let shards = shards(&app, &tenant.view).await?;
     Ok(reply::ok(&json::details(&tenant.view, &tenant.totals, &shards)))
 }
 
 /// The tenant's limits with their current usage.
-pub(in crate::http) async fn limits(State(app): Shared, name: PathName) -> ApiResult {
+pub(in crate::http) async fn limits(app: Access, name: PathName) -> ApiResult {
     let view = find(&app, &name).await?.view;
     let mut shown = json::config(&view.config);
     shown["tenant_id"] = json!(view.id);
@@ -86,26 +86,22 @@ pub(in crate::http) async fn limits(State(app): Shared, name: PathName) -> ApiRe
     Ok(reply::ok(&shown))
 }
 
-pub(in crate::http) async fn stats(State(app): Shared, name: PathName) -> ApiResult {
+pub(in crate::http) async fn stats(app: Access, name: PathName) -> ApiResult {
     let tenant = find(&app, &name).await?;
     let shards = shards(&app, &tenant.view).await?;
     Ok(reply::ok(&json::stats(&tenant.view, &tenant.totals, &shards)))
 }
 
-pub(in crate::http) async fn jobs(State(app): Shared, name: PathName, params: Params) -> ApiResult {
+pub(in crate::http) async fn jobs(app: Access, name: PathName, params: Params) -> ApiResult {
     let tenant = find(&app, &name).await?.view.id;
-    let filter = Filter::from_params(&params, Selection::ALL)?.of_tenant(tenant);
+    let filter = Filter::from_params(&app, &params, Selection::ALL)?.of_tenant(tenant);
     let window = Window::from_params(&params, 20, 100)?;
     let page = job_pages::find(&app, &filter, &window).await?;
     Ok(reply::raw(StatusCode::OK, job_json::page_json(&page.records, &page.pagination)))
 }
 
 /// The changes to a tenant's configuration, newest first.
-pub(in crate::http) async fn changes(
-    State(app): Shared,
-    name: PathName,
-    params: Params,
-) -> ApiResult {
+pub(in crate::http) async fn changes(app: Access, name: PathName, params: Params) -> ApiResult {
     let per_page = params.number("per_page", 1, MAX_PER_PAGE, 20)?;
     let page = params.number("page", 1, 1_000_000, 1)?;
     let skip = (page - 1) * per_page;
@@ -127,27 +123,27 @@ struct Found {
     totals: Totals,
 }
 
-async fn find(app: &App, name: &PathName) -> Result<Found, ApiError> {
-    let id = id_of(name)?;
-    let look = app.handle.look(move |engine| {
-        let totals = engine.totals_of_tenant(&id);
-        engine.tenant(&id).map(|view| Found { view, totals })
+async fn find(app: &Access, name: &PathName) -> Result<Found, ApiError> {
+    let id = id_of(app, name)?;
+    let look = app.look(move |view| {
+        let totals = view.totals_of_tenant(&id);
+        view.tenant(&id).map(|view| Found { view, totals })
     });
     look.await?.ok_or_else(|| unknown(name))
 }
 
 /// A tenant's shards, read in slices.
-async fn shards(app: &App, view: &TenantView) -> Result<Vec<ShardView>, ApiError> {
+async fn shards(app: &Access, view: &TenantView) -> Result<Vec<ShardView>, ApiError> {
     let id = view.id.clone();
-    let look = move |engine: &Engine, from, most| engine.shards_of_tenant(&id, from, most);
+    let look = move |view: View<'_>, from, most| view.shards_of_tenant(&id, from, most);
     engine_slices::gather(app, SHARDS, look).await
 }
 
 /// The tenant in the path. For a tenant, other tenants do not exist.
-fn id_of(name: &PathName) -> Result<TenantId, ApiError> {
+fn id_of(app: &Access, name: &PathName) -> Result<TenantId, ApiError> {
     let id = TenantId::parse(name.as_str()).map_err(|_| unknown(name))?;
-    match caller() {
-        Some(caller) if caller != id => Err(unknown(name)),
+    match app.tenant() {
+        Some(own) if *own != id => Err(unknown(name)),
         _ => Ok(id),
     }
 }
@@ -167,10 +163,10 @@ struct ListWindow {
 type Page = (Vec<TenantView>, usize);
 
 /// A page of tenants sorted by id.
-async fn list_by_id(app: &App, window: &ListWindow) -> Result<Page, ApiError> {
+async fn list_by_id(app: &Access, window: &ListWindow) -> Result<Page, ApiError> {
     let (skip, take) = (window.skip, window.per_page + 1);
     let after = window.after.clone().unwrap_or_default();
-    let look = app.handle.look(move |engine| {
+    let look = app.operator(LIST)?.look(move |engine| {
         let ids = engine.tenant_ids_after(&after, skip, take);
         (engine.tenants(&ids), engine.tenant_count())
     });
@@ -179,22 +175,29 @@ async fn list_by_id(app: &App, window: &ListWindow) -> Result<Page, ApiError> {
 
 /// A page of tenants sorted by a number, largest first: reads that number of all tenants in slices, then
 /// the tenants of the page.
-async fn list_ranked(app: &App, rank_by: RankBy, window: &ListWindow) -> Result<Page, ApiError> {
-    let look = move |engine: &Engine, from, slice| engine.tenant_ranking(rank_by, from, slice);
+async fn list_ranked(app: &Access, rank_by: RankBy, window: &ListWindow) -> Result<Page, ApiError> {
+    let look = move |view: View<'_>, from, slice| {
+        let engine = view.operator();
+        engine.map_or_else(Default::default, |engine| engine.tenant_ranking(rank_by, from, slice))
+    };
     let mut all = engine_slices::gather(app, fairness::SLICE, look).await?;
     all.sort_unstable_by(|(a, id_a), (b, id_b)| b.cmp(a).then_with(|| id_a.cmp(id_b)));
     let total = all.len();
     let page = all.into_iter().map(|(_, id)| id).skip(window.skip).take(window.per_page + 1);
     let ids: Vec<TenantId> = page.collect();
-    Ok((app.handle.look(move |engine| engine.tenants(&ids)).await?, total))
+    Ok((app.operator(LIST)?.look(move |engine| engine.tenants(&ids)).await?, total))
 }
 
 /// The list for a tenant, which sees only itself.
-async fn list_caller(app: &App, caller: TenantId, window: &ListWindow) -> Result<Page, ApiError> {
+async fn list_caller(
+    app: &Access,
+    caller: TenantId,
+    window: &ListWindow,
+) -> Result<Page, ApiError> {
     let is_on_page =
         window.after.as_ref().is_none_or(|after| **after < *caller) && window.skip == 0;
-    let look = app.handle.look(move |engine| {
-        let tenant = engine.tenant(&caller);
+    let look = app.look(move |view| {
+        let tenant = view.tenant(&caller);
         let total = usize::from(tenant.is_some());
         (tenant.filter(|_| is_on_page).into_iter().collect(), total)
     });

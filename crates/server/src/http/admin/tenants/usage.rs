@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::State;
 use rota_model::usage::{Usage, UsagePer};
 use rota_model::{Millis, TenantId};
 use serde_json::{Value, json};
@@ -10,19 +9,15 @@ use serde_json::{Value, json};
 use super::{id_of, unknown};
 use crate::http::error::{ApiError, ApiResult, excerpt};
 use crate::http::params::{Params, PathName};
-use crate::http::{App, Shared, reply};
+use crate::http::{Access, reply};
 
 /// More than there can be: hours are kept for 400 days at most.
 const MAX_PER_PAGE: u64 = 10_000;
 /// Attempts to read memory and disk consistently: usage may be written between the two reads.
 const MAX_ATTEMPTS: usize = 20;
 
-pub(in crate::http) async fn usage(
-    State(app): Shared,
-    name: PathName,
-    params: Params,
-) -> ApiResult {
-    let id = id_of(&name)?;
+pub(in crate::http) async fn usage(app: Access, name: PathName, params: Params) -> ApiResult {
+    let id = id_of(&app, &name)?;
     let range = Range::from_params(&app, &params)?;
     let per_page = params.number("per_page", 1, MAX_PER_PAGE, 100)?;
     let page = params.number("page", 1, 1_000_000, 1)?;
@@ -55,7 +50,7 @@ struct Range {
 }
 
 impl Range {
-    fn from_params(app: &App, params: &Params) -> Result<Self, ApiError> {
+    fn from_params(app: &Access, params: &Params) -> Result<Self, ApiError> {
         let per = match params.get("per") {
             None | Some("hour") => UsagePer::Hour,
             Some("day") => UsagePer::Day,
@@ -64,7 +59,7 @@ impl Range {
                 return Err(ApiError::invalid_request(text).detail("field", "per"));
             }
         };
-        let now = app.handle.clock().now().wall;
+        let now = app.now();
         let (default_periods, kept) = match per {
             UsagePer::Hour => (23, app.settings.retention.usage_hours),
             UsagePer::Day => (29, app.settings.retention.usage_days),
@@ -89,14 +84,14 @@ impl Range {
 
 /// The usage on disk plus what the engine has not written yet; `None` for an unknown tenant.
 async fn find(
-    app: &App,
+    app: &Access,
     id: &TenantId,
     range: Range,
 ) -> Result<Option<BTreeMap<Millis, Usage>>, ApiError> {
     for _ in 0..MAX_ATTEMPTS {
         let Some(before) = unwritten(app, id).await? else { return Ok(None) };
         let since = range.from.max(range.per.start_of(before.created));
-        let rows = app.handle.usage(range.per, id.clone(), since, range.to).await?;
+        let rows = app.usage(range.per, id.clone(), since, range.to).await?;
         let after = unwritten(app, id).await?;
         if after.is_none_or(|after| after.writes != before.writes) {
             continue;
@@ -112,11 +107,11 @@ async fn find(
 }
 
 async fn unwritten(
-    app: &App,
+    app: &Access,
     id: &TenantId,
 ) -> Result<Option<rota_engine::UnwrittenUsage>, ApiError> {
     let id = id.clone();
-    Ok(app.handle.look(move |engine| engine.unwritten_usage(&id)).await?)
+    Ok(app.look(move |view| view.unwritten_usage(&id)).await?)
 }
 
 fn item(per: UsagePer, at: Millis, usage: &Usage) -> Value {

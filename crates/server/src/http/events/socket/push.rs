@@ -6,7 +6,6 @@ use rota_model::{Millis, Seq};
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
-use super::super::super::caller::caller;
 use super::super::super::error::ApiError;
 use super::super::channel::{Channel, Scope};
 use super::super::names::learn;
@@ -20,7 +19,7 @@ use crate::runtime::{About, Names, ReadError, ends_job};
 impl Session {
     /// Pushes the next events, if there are any.
     pub(super) async fn look(&mut self, socket: &mut Connection) -> Result<(), End> {
-        let look = self.app.handle.events().look(self.from);
+        let look = self.app.events().look(self.from);
         let Some(chunk) = look.chunk else { return Ok(()) };
         if look.from > self.from {
             self.skip_to(socket, look.from, true).await?;
@@ -52,7 +51,7 @@ impl Session {
             }
         }
         self.from = end;
-        if self.app.handle.events().next_number() == end {
+        if self.app.events().next_number() == end {
             self.seen = self.now();
         }
         socket.flush().await?;
@@ -74,7 +73,7 @@ impl Session {
     ) -> Result<usize, End> {
         let (at, mut pushed) = (event.at.to_string(), 0);
         for subscription in self.subscriptions.wanting(number, event) {
-            let events = self.app.handle.events();
+            let events = self.app.events();
             for piece in subscription.form.pieces(events, (number, event), names) {
                 socket.feed(message::event(subscription, piece, &at, self.id)).await?;
                 pushed += 1;
@@ -101,7 +100,7 @@ impl Session {
         first: u64,
         live: bool,
     ) -> Result<(), End> {
-        let events = self.app.handle.events();
+        let events = self.app.events();
         let now = self.now();
         let oldest = events.look(first).chunk;
         for subscription in self.subscriptions.iter().filter(|one| one.since < first) {
@@ -114,7 +113,7 @@ impl Session {
                 id: events.id_of(first - 1, end),
                 start: self.seen,
                 end,
-                missed: caller().is_none().then_some(first - begin),
+                missed: self.app.is_operator().then_some(first - begin),
             };
             if !live {
                 self.notify(socket, subscription, gap.notice()).await?;
@@ -132,7 +131,7 @@ impl Session {
     /// Ends the channels of jobs that have ended with an event that was skipped.
     pub(super) async fn end_channels(&mut self, socket: &mut Connection) -> Result<(), End> {
         // Those that end with an event that is still there end when it is pushed.
-        let to_come = self.app.handle.events().jobs_that_end(self.from);
+        let to_come = self.app.events().jobs_that_end(self.from);
         let skipped = |seq: &Seq| !to_come.contains(seq);
         for seq in self.subscriptions.jobs().filter(skipped).collect::<Vec<_>>() {
             let Some(name) = self.subscriptions.job(seq).map(|job| job.name.clone()) else {
@@ -146,7 +145,7 @@ impl Session {
             };
             let Some(subscription) = self.subscriptions.remove_job(seq) else { continue };
             if let Some(end) = end {
-                let id = self.app.handle.events().id_of(self.from - 1, self.now());
+                let id = self.app.events().id_of(self.from - 1, self.now());
                 self.notify(socket, &subscription, end.notice(id)).await?;
             }
             socket.feed(message::unsubscribed(&subscription)).await?;
@@ -159,7 +158,7 @@ impl Session {
     }
 
     pub(super) fn now(&self) -> Millis {
-        self.app.handle.clock().now().wall
+        self.app.now()
     }
 
     pub(super) async fn notify(

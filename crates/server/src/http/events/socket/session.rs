@@ -1,6 +1,5 @@
 //! One WebSocket: reads requests, pushes the events of its subscriptions, and closes cleanly.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::upgrade::Upgraded;
@@ -11,13 +10,12 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 
-use super::super::super::App;
-use super::super::super::caller::caller;
+use super::super::super::Access;
 use super::super::super::error::ApiError;
 use super::super::channel::Scope;
 use super::super::form::Form;
 use super::super::notice;
-use super::super::query::{parse_id, tenants_of};
+use super::super::query::parse_id;
 use super::super::rate::Rate;
 use super::super::room::Open;
 use super::connection::{Connection, End, FAREWELL};
@@ -27,7 +25,7 @@ use super::subscriptions::{Subscription, Subscriptions};
 use crate::runtime::{EventFilter, TypeFilter, time_of};
 
 pub(super) struct Session {
-    pub(super) app: Arc<App>,
+    pub(super) app: Access,
     /// Part of the ids of its events, by which a client that comes back names this connection.
     pub(super) id: u64,
     pub(super) subscriptions: Subscriptions,
@@ -63,15 +61,15 @@ pub(super) const PACE: Duration = Duration::from_millis(10);
 const PONG_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Session {
-    pub fn new(app: Arc<App>, room: Open) -> Self {
-        let events = app.handle.events();
+    pub fn new(app: Access, room: Open) -> Self {
+        let events = app.events();
         let now = Instant::now();
         Self {
             id: fastrand::u64(..),
             subscriptions: Subscriptions::default(),
             numbered: 0,
             from: events.next_number(),
-            seen: app.handle.clock().now().wall,
+            seen: app.now(),
             next_look: now,
             next_ping: now + ping_interval(&app),
             unanswered: false,
@@ -96,7 +94,7 @@ impl Session {
             () = overdue => {}
         }
         let wanted = self.subscriptions.iter().map(|subscription| subscription.request.clone());
-        self.app.sockets.add(self.id, caller(), wanted.collect());
+        self.app.sockets.add(self.id, self.app.tenant().cloned(), wanted.collect());
     }
 
     async fn serve(&mut self, socket: &mut Connection) {
@@ -124,7 +122,7 @@ impl Session {
     async fn next_turn(&mut self, socket: &mut Connection) -> Turn {
         self.arrival.mark_unchanged();
         let is_subscribed = self.subscriptions.len() > 0;
-        let is_behind = is_subscribed && self.app.handle.events().next_number() > self.from;
+        let is_behind = is_subscribed && self.app.events().next_number() > self.from;
         let ending = async { drop(self.ending.wait_for(|ended| *ended).await) };
         tokio::select! {
             biased;
@@ -172,7 +170,7 @@ impl Session {
         since: Option<u64>,
     ) -> Result<(), End> {
         // The place comes first: an end that a job's record does not show yet is behind it.
-        let next = self.app.handle.events().next_number();
+        let next = self.app.events().next_number();
         let scope = match self.scope(&request).await {
             Ok(scope) => scope,
             Err(error) => {
@@ -180,12 +178,8 @@ impl Session {
             }
         };
         let (name, end) = (scope.name.clone(), scope.end);
-        let filter = EventFilter {
-            queue: scope.queue,
-            job: scope.job,
-            tenants: tenants_of(Vec::new()),
-            ..EventFilter::default()
-        };
+        let filter =
+            EventFilter { queue: scope.queue, job: scope.job, ..self.app.event_filter(Vec::new()) };
         let since = since.unwrap_or(next);
         let subscription = match request.filter.clone() {
             Some(wanted) => {
@@ -204,7 +198,7 @@ impl Session {
             (self.from, self.seen) = (since, self.now());
         }
         if let Some(end) = end.filter(|_| since == next) {
-            let id = self.app.handle.events().id_of(next - 1, self.now());
+            let id = self.app.events().id_of(next - 1, self.now());
             self.notify(socket, &subscription, end.notice(id)).await?;
             return socket.feed(message::unsubscribed(&subscription)).await;
         }
@@ -253,11 +247,11 @@ impl Session {
         let session = last_event_id.split_once('.').map(|(_, session)| session);
         let session = session.and_then(|session| u64::from_str_radix(session, 16).ok());
         let id = parse_id(last_event_id);
-        let number = id.and_then(|id| self.app.handle.events().number_of(id));
+        let number = id.and_then(|id| self.app.events().number_of(id));
         let (Some(id), Some(number)) = (id, number) else {
             return socket.feed(message::unknown_event_id()).await;
         };
-        let earlier = session.and_then(|session| self.app.sockets.take(session, caller().as_ref()));
+        let earlier = session.and_then(|session| self.app.sockets.take(session, self.app.tenant()));
         if earlier.is_none() && self.subscriptions.len() == 0 {
             return socket.feed(message::unknown_event_id()).await;
         }
@@ -267,7 +261,7 @@ impl Session {
         }
         self.subscriptions.iter_mut().for_each(|subscription| subscription.since = from);
         (self.from, self.seen) = (from, time_of(id));
-        let first = self.app.handle.events().look(from).from;
+        let first = self.app.events().look(from).from;
         if first > from {
             self.skip_to(socket, first, false).await?;
         }
@@ -286,11 +280,11 @@ impl Session {
 
     /// Pushes what is left and tells of the shutdown.
     async fn say_goodbye(&mut self, socket: &mut Connection) -> Result<(), End> {
-        while self.subscriptions.len() > 0 && self.app.handle.events().next_number() > self.from {
+        while self.subscriptions.len() > 0 && self.app.events().next_number() > self.from {
             self.look(socket).await?;
         }
         let now = self.now();
-        let id = self.app.handle.events().id_of(self.from - 1, now);
+        let id = self.app.events().id_of(self.from - 1, now);
         let shutdown = notice::shutdown(id, now, FAREWELL.as_millis() as u64);
         let piece = Form::Flat(TypeFilter::default()).notice(shutdown);
         socket.feed(message::system_event(piece, &now.to_string(), self.id)).await?;
@@ -299,6 +293,6 @@ impl Session {
 }
 
 /// A ping must be answered before the next is due.
-fn ping_interval(app: &App) -> Duration {
+fn ping_interval(app: &Access) -> Duration {
     app.settings.events.heartbeat.min(PONG_TIMEOUT)
 }

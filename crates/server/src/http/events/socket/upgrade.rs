@@ -1,7 +1,7 @@
 //! The request that turns a connection into a WebSocket.
 
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::header::{
     CONNECTION, HOST, ORIGIN, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
     SEC_WEBSOCKET_VERSION, UPGRADE,
@@ -11,10 +11,9 @@ use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use super::super::super::caller::{caller, with_caller};
+use super::super::super::Access;
 use super::super::super::error::{ApiError, ApiResult};
 use super::super::super::listen::hold_slot;
-use super::super::super::{App, Shared};
 use super::super::open::reserve;
 use super::session::Session;
 
@@ -22,10 +21,7 @@ use super::session::Session;
 const PROTOCOL: &str = "ojs.v1";
 
 /// Serves the connection from its upgrade on in a task of its own, which holds the connection's slot.
-pub(in super::super::super) async fn connect(
-    State(app): Shared,
-    mut request: Request,
-) -> ApiResult {
+pub(in super::super::super) async fn connect(app: Access, mut request: Request) -> ApiResult {
     let key = key_of(request.headers())?;
     check_origin(request.headers(), &app)?;
     let upgrade = request.extensions_mut().remove::<OnUpgrade>().ok_or_else(upgrade_required)?;
@@ -38,7 +34,7 @@ pub(in super::super::super) async fn connect(
         }
         drop(slot);
     };
-    tokio::spawn(with_caller(caller(), serve));
+    tokio::spawn(serve);
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     let headers = response.headers_mut();
@@ -81,7 +77,7 @@ fn upgrade_required() -> ApiError {
 
 /// Refuses pages of other sites. Browsers send `Origin`, let any page open a WebSocket, and let it read
 /// what comes, so without this any page could read the events of a server on its visitor's machine.
-fn check_origin(headers: &HeaderMap, app: &App) -> Result<(), ApiError> {
+fn check_origin(headers: &HeaderMap, app: &Access) -> Result<(), ApiError> {
     let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
     let origin = origin.to_str().unwrap_or_default();
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();

@@ -1,0 +1,240 @@
+//! Access: what a handler can reach, on behalf of its caller.
+//!
+//! The engine and the store are behind [`Access`], and nothing outside of this module gets past it. For
+//! a tenant, what belongs to others does not exist: reads go through a [`View`] that leaves it out, and
+//! each command is sent by a method that checks whose thing it names. Operators have [`Operator`], which
+//! has no such bounds.
+//!
+//! A handler cannot go around its caller:
+//!
+//! ```compile_fail,E0616
+//! use rota_server::http::App;
+//!
+//! async fn handler(app: &App) {
+//!     app.handle.look(|engine| engine.totals()).await;
+//! }
+//! ```
+//!
+//! A view is not an engine, unless the caller is an operator:
+//!
+//! ```compile_fail,E0599
+//! use rota_server::http::Access;
+//!
+//! async fn handler(access: Access) {
+//!     access.look(|view| view.tenants(&[])).await;
+//! }
+//! ```
+
+mod caller;
+mod commands;
+mod jobs_command;
+mod operator;
+mod reads;
+mod view;
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use rota_engine::{Refusal, Reply};
+use rota_model::envelope::{Rules, Tenancy};
+use rota_model::{Millis, QueueName, Scope, TenantId, WorkerId};
+use rota_settings::{Isolation, Settings, TenantSource};
+use tokio::sync::Mutex;
+
+pub use caller::Caller;
+pub(super) use jobs_command::JobsCommand;
+pub(super) use operator::Operator;
+pub use view::{ScopedQuery, View};
+
+use super::error::ApiError;
+use super::{events, metrics};
+use crate::runtime::{Answer, Clock, Events, Handle, Health};
+
+/// The state that all handlers share. The way to the engine and the store is private: see [`Access`].
+pub struct App {
+    handle: Handle,
+    pub(super) health: Health,
+    pub(super) settings: Settings,
+    pub(super) rules: Rules,
+    /// Counts open event streams and WebSockets against their cap.
+    pub(super) streams: events::Room,
+    /// Subscriptions of WebSockets that have ended.
+    pub(super) sockets: events::Remembered,
+    /// Held while a tenant's configuration is read, merged and written, so that changes do not overlap.
+    pub(super) tenant_changes: Mutex<()>,
+    /// The same for cron jobs.
+    pub(super) cron_changes: Mutex<()>,
+    pub(super) metrics: metrics::Metrics,
+}
+
+impl App {
+    #[must_use]
+    pub fn new(handle: Handle, health: Health, settings: Settings) -> Self {
+        let ms = |duration: std::time::Duration| duration.as_millis();
+        let rules = Rules {
+            max_job_bytes: settings.limits.job_bytes,
+            max_schedule_ms: i64::try_from(ms(settings.jobs.max_schedule)).unwrap_or(i64::MAX),
+            max_visibility_ms: ms(settings.jobs.max_visibility_timeout) as u64,
+            test_directives: settings.testing.directives,
+            tenancy: tenancy(&settings),
+        };
+        let streams = events::Room::new(settings.waiting().streams);
+        let sockets = events::Remembered::new(settings.waiting().streams);
+        let metrics = metrics::Metrics::new(settings.metrics.labels);
+        Self {
+            handle,
+            health,
+            settings,
+            rules,
+            streams,
+            sockets,
+            tenant_changes: Mutex::new(()),
+            cron_changes: Mutex::new(()),
+            metrics,
+        }
+    }
+
+    pub(super) fn is_namespaced(&self) -> bool {
+        self.settings.tenancy.isolation == Isolation::Namespace
+    }
+
+    pub(super) fn clock(&self) -> &Clock {
+        self.handle.clock()
+    }
+
+    /// The wall-clock time.
+    pub(super) fn now(&self) -> Millis {
+        self.clock().now().wall
+    }
+
+    /// The recent events of all tenants. Who reads them does so through a filter of
+    /// [`Access::event_filter`].
+    pub(super) fn events(&self) -> &Events {
+        self.handle.events()
+    }
+}
+
+fn tenancy(settings: &Settings) -> Tenancy {
+    let namespaced = settings.tenancy.isolation == Isolation::Namespace;
+    let required = settings.tenancy.required || namespaced;
+    Tenancy {
+        default: (!required).then(|| settings.tenancy.default.clone()),
+        in_body: settings.tenancy.source.contains(&TenantSource::Body),
+        of_request: settings.tenancy.source.contains(&TenantSource::Header),
+        namespaced,
+        limit_scope: if namespaced { Scope::Tenant } else { Scope::Global },
+    }
+}
+
+/// The server, as the caller of a request may use it. Cheap to clone.
+#[derive(Clone)]
+pub struct Access {
+    app: Arc<App>,
+    caller: Caller,
+}
+
+impl Deref for Access {
+    type Target = App;
+
+    fn deref(&self) -> &App {
+        &self.app
+    }
+}
+
+impl FromRequestParts<Arc<App>> for Access {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
+        // Without a caller, nothing is allowed.
+        let caller = parts.extensions.get::<Caller>().cloned().ok_or_else(|| {
+            let text = "The request was routed without a caller.";
+            ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "backend_error", text)
+        })?;
+        Ok(Self::new(app.clone(), caller))
+    }
+}
+
+impl Access {
+    pub(super) fn new(app: Arc<App>, caller: Caller) -> Self {
+        Self { app, caller }
+    }
+
+    /// The tenant that the request comes from; `None` for an operator.
+    pub(super) fn tenant(&self) -> Option<&TenantId> {
+        self.caller.tenant()
+    }
+
+    pub(super) fn is_operator(&self) -> bool {
+        self.tenant().is_none()
+    }
+
+    /// What an operator may do; an error for a tenant. `what` is the subject of its message.
+    pub(super) fn operator(&self, what: &str) -> Result<Operator<'_>, ApiError> {
+        let Some(tenant) = self.tenant() else { return Ok(Operator::new(&self.app.handle)) };
+        let text = format!(
+            "{what} is reserved for operators, and the request comes from tenant '{tenant}'."
+        );
+        Err(ApiError::new(StatusCode::FORBIDDEN, "forbidden", text)
+            .hint("An operator's requests come without the header X-OJS-Tenant.")
+            .detail("tenant_id", tenant.to_string()))
+    }
+
+    /// Like [`Access::operator`], but for what each tenant has to itself under namespace isolation.
+    pub(super) fn operator_if_shared(&self, what: &str) -> Result<(), ApiError> {
+        if self.is_namespaced() { Ok(()) } else { self.operator(what).map(|_| ()) }
+    }
+
+    /// The caller, if it shares its queues with other tenants.
+    pub(super) fn sharing_tenant(&self) -> Option<&TenantId> {
+        self.tenant().filter(|_| !self.is_namespaced())
+    }
+
+    /// The engine's name of a queue, from the name that the caller uses. Under namespace isolation it
+    /// depends on the tenant, so an operator must name one.
+    pub(super) fn queue(&self, name: &QueueName) -> Result<QueueName, ApiError> {
+        match self.tenant() {
+            _ if !self.is_namespaced() => Ok(name.clone()),
+            Some(tenant) => Ok(name.in_namespace(tenant)),
+            None => Err(queue_needs_tenant()),
+        }
+    }
+
+    /// The engine's id of a worker, from the id that the caller uses. Each tenant has names of its own,
+    /// and so have operators.
+    pub(super) fn worker(&self, id: WorkerId) -> WorkerId {
+        match self.tenant() {
+            Some(tenant) => id.in_namespace(tenant),
+            None => id,
+        }
+    }
+
+    /// The tenant that a request is about: the caller, or the one that an operator names. `None` if the
+    /// caller names another than itself.
+    pub(super) fn tenant_or(&self, named: Option<TenantId>) -> Option<Option<TenantId>> {
+        match (self.tenant(), named) {
+            (Some(own), Some(named)) if *own != named => None,
+            (Some(own), _) => Some(Some(own.clone())),
+            (None, named) => Some(named),
+        }
+    }
+
+    /// An answer as the caller may see it: figures of all tenants are for operators.
+    fn redacted(&self, mut answer: Answer) -> Answer {
+        if let Answer::Reply(Reply::Refused(Refusal::CapReached(reached))) = &mut answer {
+            reached.for_operator = self.is_operator();
+        }
+        answer
+    }
+}
+
+/// The error for a queue's name without a tenant, where each tenant may have a queue of that name.
+pub(super) fn queue_needs_tenant() -> ApiError {
+    ApiError::validation(
+        "X-OJS-Tenant",
+        "tenancy.isolation is 'namespace', so a queue belongs to a tenant, and the request names none.",
+    )
+    .hint("Send the header X-OJS-Tenant with the tenant that the queue belongs to.")
+}

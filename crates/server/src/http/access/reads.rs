@@ -1,0 +1,161 @@
+//! Reading jobs, events and figures on behalf of the caller.
+
+use rota_engine::Explained;
+use rota_model::usage::{Usage, UsagePer};
+use rota_model::{DeadShardId, JobId, Millis, Seq, TenantId};
+use rota_store::{Body, HistoryRow, ListPage, Period, Record};
+
+use super::Access;
+use super::view::{ScopedQuery, View};
+use crate::http::error::ApiError;
+use crate::runtime::{Answer, Ask, EventFilter, ReadError, Unavailable};
+
+/// The name of no tenant.
+const NOBODY: &str = "";
+
+impl Access {
+    /// Runs a function that reads the engine's state as the caller may see it. The state may contain
+    /// changes that are not committed yet.
+    pub async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(View<'_>) -> T + Send + 'static,
+    ) -> Result<T, Unavailable> {
+        let (tenant, namespaced) = (self.tenant().cloned(), self.is_namespaced());
+        let look = self
+            .app
+            .handle
+            .look(move |engine| look(View::new(engine, tenant.as_ref(), namespaced)));
+        look.await
+    }
+
+    /// The job with this id; `None` if it belongs to another tenant than the caller.
+    pub(in crate::http) async fn record(&self, id: JobId) -> Result<Option<Record>, ApiError> {
+        let Some(record) = self.app.handle.record(id).await? else { return Ok(None) };
+        let class = record.row.class();
+        let is_visible = self.is_operator() || self.look(move |view| view.owns(class)).await?;
+        Ok(is_visible.then_some(record))
+    }
+
+    /// The job with this id, if it belongs to this tenant, which a job in the caller's request names.
+    pub(in crate::http) async fn record_of(
+        &self,
+        id: JobId,
+        tenant: &TenantId,
+    ) -> Result<Option<Record>, ApiError> {
+        let Some(record) = self.record(id).await? else { return Ok(None) };
+        let (class, tenant) = (record.row.class(), tenant.clone());
+        let is_owner = self.look(move |view| view.owner_of(class) == Some(&tenant)).await?;
+        Ok(is_owner.then_some(record))
+    }
+
+    /// The tenant that a job belongs to, if the caller may see it.
+    pub(in crate::http) async fn owner_of(
+        &self,
+        record: &Record,
+    ) -> Result<Option<TenantId>, ApiError> {
+        let class = record.row.class();
+        Ok(self.look(move |view| view.owner_of(class).cloned()).await?)
+    }
+
+    /// The jobs with these numbers that the caller may see.
+    pub(in crate::http) async fn records(
+        &self,
+        seqs: Vec<Seq>,
+    ) -> Result<Vec<Option<Record>>, ApiError> {
+        let mut records = self.app.handle.records(seqs).await?;
+        if self.is_operator() || records.is_empty() {
+            return Ok(records);
+        }
+        let classes: Vec<_> =
+            records.iter().map(|record| record.as_ref().map(|record| record.row.class())).collect();
+        let visible = self
+            .look(move |view| -> Vec<bool> {
+                classes.iter().map(|class| class.is_some_and(|class| view.owns(class))).collect()
+            })
+            .await?;
+        records.iter_mut().zip(visible).for_each(|(record, visible)| {
+            if !visible {
+                *record = None;
+            }
+        });
+        Ok(records)
+    }
+
+    /// The bodies of jobs that the engine has just handed to the caller, or named to it in a view.
+    pub(in crate::http) async fn bodies_of_named(
+        &self,
+        seqs: Vec<Seq>,
+    ) -> Result<Vec<Option<Body>>, ReadError> {
+        self.app.handle.bodies(seqs).await
+    }
+
+    /// The records of jobs that the engine has just handed to the caller.
+    pub(in crate::http) async fn records_of_claimed(
+        &self,
+        seqs: Vec<Seq>,
+    ) -> Result<Vec<Option<Record>>, ReadError> {
+        self.app.handle.records(seqs).await
+    }
+
+    pub(in crate::http) async fn list(&self, query: ScopedQuery) -> Result<ListPage, ReadError> {
+        self.app.handle.list(query.into_query()).await
+    }
+
+    /// When the first and the last job of these dead letters were discarded. For an operator: of all.
+    pub(in crate::http) async fn dead_span(
+        &self,
+        shards: Vec<DeadShardId>,
+    ) -> Result<Option<(Millis, Millis)>, ReadError> {
+        self.app.handle.dead_span((!self.is_operator()).then_some(shards)).await
+    }
+
+    /// The statistics of a queue, which a view has shown to the caller.
+    pub(in crate::http) async fn history(
+        &self,
+        period: Period,
+        queue: String,
+        since: Millis,
+        until: Millis,
+    ) -> Result<Vec<HistoryRow>, ApiError> {
+        self.check_whole_queue(&queue)?;
+        Ok(self.app.handle.history(period, queue, since, until).await?)
+    }
+
+    /// The stored part of a tenant's usage. The engine has the part that is not written yet.
+    pub(in crate::http) async fn usage(
+        &self,
+        per: UsagePer,
+        tenant: TenantId,
+        since: Millis,
+        until: Millis,
+    ) -> Result<Vec<(Millis, Usage)>, ApiError> {
+        if self.tenant().is_some_and(|own| *own != tenant) {
+            return Err(ApiError::not_found("tenant", &tenant));
+        }
+        Ok(self.app.handle.usage(per, tenant, since, until).await?)
+    }
+
+    /// Explains why a job has not started; `None` if the caller has no such job.
+    pub(in crate::http) async fn explain(
+        &self,
+        id: JobId,
+    ) -> Result<Option<Box<Explained>>, ApiError> {
+        match self.app.handle.ask_as(self.tenant().cloned(), Ask::Explain(id)).await {
+            Answer::Explained(explained) => Ok(explained),
+            answer => Err(answer.into()),
+        }
+    }
+
+    /// A filter for events of these tenants, all if there are none. A caller gets its own events only, and
+    /// none where it asks for another's.
+    pub(in crate::http) fn event_filter(&self, tenants: Vec<String>) -> EventFilter {
+        let tenants = match self.tenant() {
+            Some(own) if tenants.is_empty() || tenants.iter().any(|id| **id == **own) => {
+                vec![own.to_string()]
+            }
+            Some(_) => vec![NOBODY.to_owned()],
+            None => tenants,
+        };
+        EventFilter { tenants, ..EventFilter::default() }
+    }
+}

@@ -1,0 +1,363 @@
+//! The engine's state as a caller may see it.
+
+use rota_engine::{
+    CronExecution, CronView, DeadShardView, Engine, LimitName, LimitSlice, LimitView, Maintenance,
+    PoolView, QueueShare, QueueView, ShardView, ShareView, TenantView, Totals, UnwrittenUsage,
+    WorkerCounts, WorkerView,
+};
+use rota_model::{
+    Class, ClassId, CronName, LimitKey, Millis, PoolName, QueueName, Seq, TenantId, WorkerId,
+};
+use rota_store::ListQuery;
+
+/// What the caller may see of the engine. For a tenant, nothing of other tenants is in it.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    engine: &'a Engine,
+    /// `None` for an operator.
+    tenant: Option<&'a TenantId>,
+    namespaced: bool,
+}
+
+/// A query for jobs that the caller may see.
+#[derive(Debug, Clone)]
+pub struct ScopedQuery(ListQuery);
+
+impl ScopedQuery {
+    /// Changes the page that the query asks for. Which jobs it selects stays the same.
+    pub(in crate::http) fn set_page(
+        &mut self,
+        order: rota_store::Order,
+        limit: usize,
+        scan: usize,
+    ) {
+        (self.0.order, self.0.limit, self.0.scan) = (order, limit, scan);
+    }
+
+    pub(in crate::http) fn set_after(&mut self, after: Option<Seq>) {
+        self.0.after = after;
+    }
+
+    pub(in crate::http) fn as_query(&self) -> &ListQuery {
+        &self.0
+    }
+
+    pub(super) fn into_query(self) -> ListQuery {
+        self.0
+    }
+}
+
+impl<'a> View<'a> {
+    pub(super) fn new(engine: &'a Engine, tenant: Option<&'a TenantId>, namespaced: bool) -> Self {
+        Self { engine, tenant, namespaced }
+    }
+
+    /// The whole engine, if the caller is an operator.
+    #[must_use]
+    pub fn operator(&self) -> Option<&'a Engine> {
+        self.tenant.is_none().then_some(self.engine)
+    }
+
+    /// The tenant that looks; `None` for an operator.
+    #[must_use]
+    pub fn tenant_id(&self) -> Option<&'a TenantId> {
+        self.tenant
+    }
+
+    /// The engine, for what belongs to this tenant; `None` if the caller may not see it.
+    fn of(&self, tenant: &str) -> Option<&'a Engine> {
+        self.tenant.is_none_or(|own| **own == *tenant).then_some(self.engine)
+    }
+
+    #[must_use]
+    pub fn now(&self) -> Millis {
+        self.engine.now().wall
+    }
+
+    /// The number of the next job, which delimits the jobs that exist now. It says how many jobs all
+    /// tenants have had, so it is not to be shown.
+    #[must_use]
+    pub fn next_seq(&self) -> Seq {
+        self.engine.next_seq()
+    }
+
+    #[must_use]
+    pub fn maintenance(&self) -> &'a Maintenance {
+        self.engine.maintenance()
+    }
+
+    #[must_use]
+    pub fn next_prune(&self) -> Millis {
+        self.engine.next_prune()
+    }
+
+    /// Whether an operator has configured the caller, so that it was not just invented.
+    #[must_use]
+    pub fn is_configured(&self) -> bool {
+        self.engine.asker(self.tenant).configured
+    }
+
+    /// The tenant that a class belongs to, if the caller may see it.
+    #[must_use]
+    pub fn owner_of(&self, class: ClassId) -> Option<&'a TenantId> {
+        self.engine.owner_of(class).filter(|owner| self.tenant.is_none_or(|own| own == *owner))
+    }
+
+    /// Whether the caller may see the jobs of a class.
+    #[must_use]
+    pub fn owns(&self, class: ClassId) -> bool {
+        self.owner_of(class).is_some()
+    }
+
+    // Tenants.
+
+    #[must_use]
+    pub fn tenant(&self, id: &TenantId) -> Option<TenantView> {
+        self.of(id)?.tenant(id)
+    }
+
+    /// The number of jobs in each state: of the caller, or of all.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        match self.tenant {
+            Some(own) => self.engine.totals_of_tenant(own),
+            None => self.engine.totals(),
+        }
+    }
+
+    #[must_use]
+    pub fn totals_of_tenant(&self, id: &TenantId) -> Totals {
+        self.of(id).map_or_else(Totals::default, |engine| engine.totals_of_tenant(id))
+    }
+
+    #[must_use]
+    pub fn totals_of_queue(&self, name: &QueueName, tenant: Option<&TenantId>) -> Totals {
+        self.engine.totals_of_queue(name, self.tenant.or(tenant))
+    }
+
+    #[must_use]
+    pub fn share(&self, id: &TenantId) -> Option<ShareView> {
+        self.of(id)?.share(id)
+    }
+
+    #[must_use]
+    pub fn unwritten_usage(&self, id: &TenantId) -> Option<UnwrittenUsage> {
+        self.of(id)?.unwritten_usage(id)
+    }
+
+    #[must_use]
+    pub fn shards_of_tenant(
+        &self,
+        id: &TenantId,
+        from: usize,
+        most: usize,
+    ) -> (Vec<ShardView>, Option<usize>) {
+        self.of(id).map_or_else(Default::default, |engine| engine.shards_of_tenant(id, from, most))
+    }
+
+    // Queues.
+
+    /// A queue, by the engine's name. A tenant that shares it sees its own part of it, and no queue where
+    /// it has none.
+    #[must_use]
+    pub fn queue(&self, name: &QueueName) -> Option<QueueView> {
+        match self.tenant {
+            Some(own) if !self.namespaced => self.engine.queue_of_tenant(name, own),
+            Some(own) if name.namespace() != Some(&**own) => None,
+            _ => self.engine.queue(name),
+        }
+    }
+
+    /// A tenant's part of a queue.
+    #[must_use]
+    pub fn queue_of_tenant(&self, name: &QueueName, tenant: &TenantId) -> Option<QueueView> {
+        self.of(tenant)?.queue_of_tenant(name, tenant)
+    }
+
+    /// A page of queues, and how many there are.
+    #[must_use]
+    pub fn queues_after(&self, after: &str, skip: usize, most: usize) -> (Vec<QueueView>, usize) {
+        match self.tenant {
+            Some(own) => self.engine.queues_of_tenant_after(own, after, skip, most),
+            None => (self.engine.queues_after(after, skip, most), self.engine.queue_count()),
+        }
+    }
+
+    /// Dispatches of queues after this name: of the caller's own queues, or of all.
+    #[must_use]
+    pub fn queue_shares_after(&self, after: &str, most: usize) -> Vec<QueueShare> {
+        match self.tenant {
+            Some(own) => self.engine.queue_shares_of_tenant(own, after, most),
+            None => self.engine.queue_shares_after(after, most),
+        }
+    }
+
+    // Workers.
+
+    /// A worker, and the caller's jobs that it holds. A tenant sees its own workers only.
+    #[must_use]
+    pub fn worker(&self, id: &WorkerId) -> Option<(WorkerView, Vec<Seq>)> {
+        let view = self.engine.worker(id, self.tenant)?;
+        let is_visible = self.tenant.is_none_or(|own| view.about.tenant.as_ref() == Some(own));
+        is_visible.then(|| (view, self.engine.held_by(id, self.tenant).collect()))
+    }
+
+    #[must_use]
+    pub fn workers_after(&self, after: &str, skip: usize, most: usize) -> Vec<WorkerView> {
+        self.engine.workers_after(self.tenant, after, skip, most)
+    }
+
+    #[must_use]
+    pub fn worker_counts(&self) -> WorkerCounts {
+        self.engine.worker_counts(self.tenant)
+    }
+
+    // Schedules.
+
+    /// A schedule, by the engine's name.
+    #[must_use]
+    pub fn cron(&self, name: &CronName) -> Option<CronView> {
+        self.engine.cron(name).filter(|cron| self.of(&cron.tenant).is_some())
+    }
+
+    /// The last executions of a schedule, newest first.
+    #[must_use]
+    pub fn cron_history(&self, name: &CronName) -> Vec<CronExecution> {
+        self.cron(name).map_or_else(Vec::new, |_| self.engine.cron_history(name))
+    }
+
+    /// A page of the caller's schedules, or of those of the tenant that an operator names, and how many
+    /// there are. `None` for `enabled` means both.
+    #[must_use]
+    pub fn crons_after(
+        &self,
+        tenant: Option<&TenantId>,
+        enabled: Option<bool>,
+        after: &str,
+        skip: usize,
+        most: usize,
+    ) -> (Vec<CronView>, usize) {
+        let tenant = self.tenant.or(tenant);
+        let page = self.engine.crons_after(tenant, enabled, after, skip, most);
+        (page, self.engine.cron_count(tenant, enabled))
+    }
+
+    // Limits.
+
+    /// A limit: a key's, or a tenant's part of it. A tenant sees its own parts, the limits of its own
+    /// queues, and those that an operator has declared for all.
+    #[must_use]
+    pub fn limit(&self, key: &LimitKey, tenant: Option<&TenantId>) -> Option<LimitView> {
+        let view = self.engine.limit(key, tenant)?;
+        let owner = tenant.map(|tenant| &**tenant).or(key.namespace());
+        let is_visible = match owner {
+            Some(owner) => self.of(owner).is_some(),
+            None => self.tenant.is_none() || view.declared.is_some(),
+        };
+        is_visible.then_some(view)
+    }
+
+    /// Whether jobs of any tenant use a key that they share. Says nothing else about it.
+    #[must_use]
+    pub fn is_shared_key(&self, key: &LimitKey) -> bool {
+        self.engine.limit(key, None).is_some()
+    }
+
+    /// The parts that tenants have of a key, up to `most`; for a tenant its own.
+    #[must_use]
+    pub fn parts_of_limit(&self, key: &LimitKey, most: usize) -> Vec<LimitView> {
+        if let Some(own) = self.tenant {
+            return Vec::from_iter(self.engine.limit(key, Some(own)));
+        }
+        // They follow the shared limit of the same key.
+        let shared = LimitName { key: key.clone(), tenant: None, declared: false };
+        let after = self.engine.limits_after(Some(&shared), key, most);
+        let parts = after.into_iter().take_while(|name| name.key == *key);
+        parts.filter_map(|name| self.engine.limit(&name.key, name.tenant.as_ref())).collect()
+    }
+
+    /// Pages through the limits whose key begins with `prefix`: `take` of them after the first `skip`.
+    /// Examines at most `most` limits.
+    #[must_use]
+    pub fn slice_of_limits(
+        &self,
+        after: Option<&LimitName>,
+        prefix: &str,
+        (skip, take): (usize, usize),
+        most: usize,
+    ) -> LimitSlice {
+        let is_visible = |name: &LimitName| match name.tenant.as_deref().or(name.key.namespace()) {
+            Some(owner) => self.of(owner).is_some(),
+            None => self.tenant.is_none() || name.declared,
+        };
+        self.engine.slice_of_limits(after, prefix, is_visible, (skip, take), most)
+    }
+
+    // Pools.
+
+    #[must_use]
+    pub fn pool(&self, name: &PoolName) -> Option<PoolView> {
+        self.engine.pool(name)
+    }
+
+    #[must_use]
+    pub fn pools_after(&self, after: &str, skip: usize, most: usize) -> Vec<PoolView> {
+        self.engine.pools_after(after, skip, most)
+    }
+
+    #[must_use]
+    pub fn pool_count(&self) -> usize {
+        self.engine.pool_count()
+    }
+
+    // Jobs.
+
+    /// Makes a query that selects jobs the caller may see. A tenant's query must name classes, which
+    /// come from [`View::classes`].
+    #[must_use]
+    pub fn query(&self, mut query: ListQuery) -> ScopedQuery {
+        if self.tenant.is_some() {
+            let mut classes = query.classes.take().unwrap_or_default();
+            classes.retain(|class| self.owns(*class));
+            query.classes = Some(classes);
+        }
+        ScopedQuery(query)
+    }
+
+    /// Classes of the caller, or of the tenant that an operator names, or all; up to `most` from `from` on.
+    /// Also returns where the next slice starts, if there is one.
+    #[must_use]
+    pub fn classes(
+        &self,
+        tenant: Option<&TenantId>,
+        from: Option<usize>,
+        most: usize,
+        matches: impl Fn(&Class) -> bool,
+    ) -> (Vec<ClassId>, Option<usize>) {
+        match self.tenant.or(tenant) {
+            Some(tenant) => self.engine.classes_of_tenant(tenant, from, most, matches),
+            None => self.engine.classes_slice(from.unwrap_or(0), most, matches),
+        }
+    }
+
+    /// Available jobs of a query's classes, by number, as far as its page goes.
+    #[must_use]
+    pub fn available(&self, query: &ScopedQuery, descending: bool) -> Option<Vec<Seq>> {
+        let query = &query.0;
+        let classes = query.classes.as_deref()?;
+        Some(self.engine.available(classes, query.after, descending, query.limit))
+    }
+
+    /// The active jobs of a query's classes, by number; `None` if more than `most` would be visited.
+    #[must_use]
+    pub fn active_seqs(&self, query: &ScopedQuery, most: usize) -> Option<Vec<Seq>> {
+        let is_short = self.engine.active_count() <= most;
+        is_short.then(|| self.engine.active_seqs(query.0.classes.as_deref()))
+    }
+
+    /// The caller's dead letters, or all; up to `most` after this one.
+    #[must_use]
+    pub fn dead_letters(&self, after: Option<&DeadShardView>, most: usize) -> Vec<DeadShardView> {
+        self.engine.dead_letters(self.tenant, after, most)
+    }
+}
