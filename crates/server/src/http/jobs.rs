@@ -8,7 +8,7 @@ use rota_model::envelope::{self, NewJob};
 use rota_model::{JobId, Rejection, json};
 use serde_json::value::RawValue;
 
-use super::access::JobsCommand;
+use super::access::{IdHolder, JobsCommand};
 use super::admission::{self, block_timeout_ms};
 use super::body::NoBody;
 use super::body::{self, Json};
@@ -232,12 +232,12 @@ async fn enqueue_error(
     };
     let error = ApiError::from(Refusal::IdTaken { id, index });
     let tenant = reparse(index).map(|job| job.class.tenant);
-    let record = match tenant {
-        Some(tenant) => app.record_of(id, &tenant).await.ok().flatten(),
-        None => None,
+    let Some(tenant) = tenant else { return error };
+    let record = match app.holder_of_id(id, &tenant).await {
+        Ok(IdHolder::Own(record)) => record,
+        Ok(IdHolder::Other) => return error.without_detail("existing_job_id"),
+        Ok(IdHolder::Request) | Err(_) => return error,
     };
-    // For other tenants, nothing tells that the id is in use by a job.
-    let Some(record) = record else { return error.without_detail("existing_job_id") };
     let mut out = Vec::new();
     job_json::write_record(&mut out, &record);
     match serde_json::from_slice(&out) {

@@ -47,6 +47,7 @@ use tokio::sync::Mutex;
 pub use caller::Caller;
 pub(super) use jobs_command::JobsCommand;
 pub(super) use operator::Operator;
+pub(super) use reads::IdHolder;
 pub use view::{ScopedQuery, View};
 
 use super::error::ApiError;

@@ -13,6 +13,16 @@ use crate::runtime::{Answer, Ask, EventFilter, ReadError, Unavailable};
 /// The name of no tenant.
 const NOBODY: &str = "";
 
+/// Who has an id that a new job was to have.
+pub(in crate::http) enum IdHolder {
+    /// No stored job: the request itself names the id twice.
+    Request,
+    /// A job of the same tenant.
+    Own(Box<Record>),
+    /// A job that the caller may not see.
+    Other,
+}
+
 impl Access {
     /// Runs a function that reads the engine's state as the caller may see it. The state may contain
     /// changes that are not committed yet.
@@ -36,16 +46,17 @@ impl Access {
         Ok(is_visible.then_some(record))
     }
 
-    /// The job with this id, if it belongs to this tenant, which a job in the caller's request names.
-    pub(in crate::http) async fn record_of(
+    /// The job because of which the id of a tenant's new job is taken. The caller sees it only if it
+    /// belongs to the same tenant.
+    pub(in crate::http) async fn holder_of_id(
         &self,
         id: JobId,
         tenant: &TenantId,
-    ) -> Result<Option<Record>, ApiError> {
-        let Some(record) = self.record(id).await? else { return Ok(None) };
+    ) -> Result<IdHolder, ApiError> {
+        let Some(record) = self.app.handle.record(id).await? else { return Ok(IdHolder::Request) };
         let (class, tenant) = (record.row.class(), tenant.clone());
         let is_owner = self.look(move |view| view.owner_of(class) == Some(&tenant)).await?;
-        Ok(is_owner.then_some(record))
+        Ok(if is_owner { IdHolder::Own(record.into()) } else { IdHolder::Other })
     }
 
     /// The tenant that a job belongs to, if the caller may see it.

@@ -83,9 +83,13 @@ async fn check_partition(
         return Err(ApiError::validation("tenant", text)
             .hint("Leave 'tenant' out, or PUT /ojs/v1/admin/tenants/{id} to limit a tenant."));
     }
-    let Some(shared) = look(app, target.key.clone(), None).await? else { return Ok(()) };
-    if shared.declared.is_some() {
+    let shared = look(app, target.key.clone(), None).await?;
+    if shared.is_some_and(|shared| shared.declared.is_some()) {
         return app.operator("Changing a limit that is declared for all tenants").map(|_| ());
+    }
+    let key = target.key.clone();
+    if !app.look(move |view| view.is_shared_key(&key)).await? {
+        return Ok(());
     }
     let text = format!(
         "Jobs count the key '{}' for all tenants together, so a tenant's part of it would hold no job.",
