@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use rota_model::audit::{AuditNote, AuditStub};
 use rota_model::cron::Schedule;
 use rota_model::envelope::NewJob;
 use rota_model::row::JobRow;
@@ -98,6 +99,10 @@ pub enum Command<J = Target> {
         reason: Option<String>,
         expected_ms: Option<u64>,
     },
+    /// Write entries into the audit log that belong to no other command.
+    Audit(Vec<AuditNote>),
+    /// Delete those of these entries, the oldest of the audit log, that are too old or too many.
+    TrimAudit(Vec<AuditStub>),
     /// Advance time and do what has become due, a bounded amount at a time. Only this moves time,
     /// so nothing happens to a job between looking it up and acting on it.
     Tick(Now),

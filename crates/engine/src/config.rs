@@ -9,7 +9,7 @@ use rota_model::{
 
 pub use rota_model::{Cost, FairStrategy, PriorityScope};
 
-use crate::{Cap, DeadLetterLimits, MetricBounds};
+use crate::{AuditLimits, Cap, DeadLetterLimits, MetricBounds};
 
 /// Everything that an operator can configure.
 #[derive(Debug, Clone)]
@@ -55,6 +55,7 @@ pub struct Config {
     /// How long tenants' usage is kept, by hour and by day.
     pub usage_hours_ms: u64,
     pub usage_days_ms: u64,
+    pub audit: AuditLimits,
     pub fairness: Fairness,
     pub noisy: Noisy,
     pub starvation: Starvation,
@@ -243,6 +244,7 @@ impl Default for Config {
             journal_entries: 400_000,
             usage_hours_ms: 35 * DAY,
             usage_days_ms: 396 * DAY,
+            audit: AuditLimits::default(),
             fairness: Fairness::default(),
             noisy: Noisy::default(),
             starvation: Starvation::default(),

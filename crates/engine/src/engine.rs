@@ -8,6 +8,7 @@ use rota_model::{ClassId, IdKey, Millis, Seq, SplitMix64};
 use crate::account_watch::AccountWatch;
 use crate::active::Actives;
 use crate::admission::{RoomChecks, WaitingEnqueues};
+use crate::audit_log::AuditLog;
 use crate::classes::Classes;
 use crate::commands::OpenIntervals;
 use crate::cron_table::Crons;
@@ -63,6 +64,7 @@ pub struct Engine {
     pub(crate) rule_changes: VecDeque<RuleChange>,
     pub(crate) crons: Crons,
     pub(crate) dead_letters: DeadLetters,
+    pub(crate) audit_log: AuditLog,
     /// The process is about to end: nothing may wait.
     pub(crate) closing: bool,
     pub(crate) maintenance: Maintenance,
@@ -108,6 +110,7 @@ impl Engine {
             journal: Journal::default(),
             crons: Crons::new(caps.schedules, caps.schedule_runs),
             dead_letters: DeadLetters::new(caps.error_types),
+            audit_log: AuditLog::default(),
             idle: Idle::default(),
             rule_changes: VecDeque::new(),
             closing: false,
@@ -173,6 +176,8 @@ impl Engine {
             Command::RemovePool(name) => self.remove_pool(&name),
             Command::PutLimit(put) => self.put_limit(*put),
             Command::ClearLimit(key, tenant) => self.clear_limit(key, tenant),
+            Command::Audit(notes) => self.write_audit_notes(&notes),
+            Command::TrimAudit(oldest) => self.trim_audit_log(&oldest),
             Command::Tick(now) => {
                 self.advance(now);
                 Reply::Done

@@ -9,6 +9,7 @@
 mod account_watch;
 mod active;
 mod admission;
+mod audit_log;
 mod caps;
 mod class_home;
 mod classes;
@@ -58,6 +59,7 @@ mod unchanged;
 mod worker;
 mod worker_tallies;
 
+pub use audit_log::{AuditLimits, Audited};
 pub use caps::{Asker, CapCounter, CapReached, Capped};
 pub use clock::Now;
 pub use command::{

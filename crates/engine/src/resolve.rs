@@ -136,6 +136,8 @@ impl Command<JobId> {
             Command::Maintain { enabled, reason, expected_ms } => {
                 Command::Maintain { enabled, reason, expected_ms }
             }
+            Command::Audit(notes) => Command::Audit(notes),
+            Command::TrimAudit(oldest) => Command::TrimAudit(oldest),
             Command::Tick(now) => Command::Tick(now),
         };
         Ok(Resolved { command, missing })

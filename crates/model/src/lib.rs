@@ -4,6 +4,7 @@
 
 #![warn(missing_docs)]
 
+pub mod audit;
 pub mod cap;
 pub mod class;
 pub mod cron;

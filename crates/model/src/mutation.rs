@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use crate::audit::AuditRow;
 use crate::usage::{UsagePer, UsageRow};
 use crate::{
     Class, ClassId, DeadRow, Ending, ErrorRow, JobId, Live, Millis, PoolName, Seq, State, TenantId,
@@ -107,6 +108,10 @@ pub enum Mutation {
     Journal(Bytes),
     /// Deletes the journal entries of batches before this one.
     TrimJournal(u64),
+    /// Appends an entry to the audit log.
+    Audit(Box<AuditRow>),
+    /// Deletes the entries of the audit log up to this number.
+    TrimAudit(u64),
 }
 
 /// The immutable part of a job.

@@ -173,7 +173,7 @@ fn shown(engine: &Engine) -> Vec<String> {
         .chain(workers)
         .chain(crons)
         .chain(active)
-        .chain([frozen, format!("{:?}", engine.next_seq())])
+        .chain([frozen, format!("{:?} {:?}", engine.next_seq(), engine.audit_head())])
         .collect()
 }
 

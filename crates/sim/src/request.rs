@@ -75,6 +75,10 @@ pub enum Request {
     PutLimit(Box<PutLimit>),
     ClearLimit(LimitKey, Option<TenantId>),
     Maintain(bool),
+    /// Refusals that are written into the audit log together.
+    Audit(u64),
+    /// Delete up to this many entries of the audit log that are too old or too many.
+    TrimAudit(usize),
     Tick,
 }
 

@@ -13,6 +13,14 @@ use crate::runtime::Step;
 pub enum Sabotage {
     /// The store forgets a row that it has committed.
     DropRow,
+    /// The store forgets an entry of the audit log.
+    DropAuditEntry,
+    /// An act is not in the audit log.
+    UnrecordedAct,
+    /// An entry of the audit log is changed before it is written.
+    ForgedEntry,
+    /// Entries of the audit log are deleted before their time.
+    EarlyTrim,
     /// The store keeps a wrong number of finished jobs.
     Miscount,
     /// An answer goes out before its batch is committed, and the process dies.
@@ -100,6 +108,7 @@ impl Sabotage {
             Sabotage::SecretScope => config.fairness.scope = FairnessScope::Queue,
             Sabotage::NoGuarantee => config.starvation.enabled = false,
             Sabotage::FreeOwnWorkers => config.fairness.charge_own_workers = false,
+            Sabotage::EarlyTrim => (config.audit.max_age_ms, config.audit.max_entries) = (0, 0),
             Sabotage::EarlyPrune => {
                 (config.dead_letter.max_age_ms, config.dead_letter.max_count) = (0, 0);
                 config.prune_interval_ms = 1;
@@ -213,6 +222,17 @@ impl Sabotage {
                 for reply in replies.chain([reply]) {
                     if let Reply::Fetched(claims) = reply {
                         claims.iter_mut().for_each(|c| c.attempt += 1);
+                    }
+                }
+            }
+            Sabotage::UnrecordedAct => {
+                mutations.retain(|mutation| !matches!(mutation, Mutation::Audit(_)));
+            }
+            Sabotage::ForgedEntry => {
+                for mutation in mutations {
+                    if let Mutation::Audit(row) = mutation {
+                        let forged = row.json.iter().map(|byte| byte.to_ascii_uppercase());
+                        row.json = forged.collect::<Vec<u8>>().into();
                     }
                 }
             }

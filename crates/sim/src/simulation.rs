@@ -197,6 +197,7 @@ impl<'t> Simulation<'t> {
         let store = self.runtime.store_mut();
         match self.sabotage {
             Some(Sabotage::DropRow) => drop(store.drop_a_row()),
+            Some(Sabotage::DropAuditEntry) => store.drop_an_audit_entry(),
             Some(Sabotage::Miscount) => drop(store.miscount()),
             Some(Sabotage::LoseJournal) => store.forget_journal(),
             _ => {}

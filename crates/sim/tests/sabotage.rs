@@ -245,3 +245,23 @@ fn a_throttle_without_a_reason() {
 fn a_throttled_tenant_that_is_not_served() {
     assert!(a_trial_finds(Sabotage::ThrottleAsPause, Rule::Waiting));
 }
+
+#[test]
+fn an_entry_of_the_audit_log_that_is_lost() {
+    assert!(finds(Sabotage::DropAuditEntry, &[Rule::Audit]));
+}
+
+#[test]
+fn an_act_that_is_not_in_the_audit_log() {
+    assert!(finds(Sabotage::UnrecordedAct, &[Rule::Audit]));
+}
+
+#[test]
+fn an_entry_of_the_audit_log_that_was_changed() {
+    assert!(finds(Sabotage::ForgedEntry, &[Rule::Audit]));
+}
+
+#[test]
+fn an_audit_log_that_forgets_too_early() {
+    assert!(finds(Sabotage::EarlyTrim, &[Rule::Audit]));
+}

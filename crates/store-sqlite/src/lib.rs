@@ -4,6 +4,7 @@
 //! `rota.reserve` is disk space that is freed when the disk is full.
 
 mod apply;
+mod audit;
 mod backup;
 pub mod check;
 mod checkpoint;

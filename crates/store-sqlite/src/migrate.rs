@@ -9,7 +9,7 @@ use crate::zones;
 pub(crate) const APPLICATION_ID: u32 = 0x526f_7461;
 
 /// Step n migrates format n - 1 to format n. Released steps are never changed.
-const STEPS: [&str; 9] = [
+const STEPS: [&str; 10] = [
     include_str!("../migrations/0001_base.sql"),
     include_str!("../migrations/0002_history.sql"),
     include_str!("../migrations/0003_lists.sql"),
@@ -19,6 +19,7 @@ const STEPS: [&str; 9] = [
     include_str!("../migrations/0007_cron_runs.sql"),
     include_str!("../migrations/0008_usage.sql"),
     include_str!("../migrations/0009_dead_letter.sql"),
+    include_str!("../migrations/0010_identity.sql"),
 ];
 
 pub(crate) const FORMAT: u32 = STEPS.len() as u32;
@@ -40,6 +41,9 @@ pub(crate) const USAGE: u32 = 8;
 
 /// The first format with the tables `dead` and `replays`.
 pub(crate) const DEAD_LETTER: u32 = 9;
+
+/// The first format with the table `audit`.
+pub(crate) const IDENTITY: u32 = 10;
 
 pub(crate) fn is_empty(conn: &Connection) -> Result<bool, InternalError> {
     Ok(!conn.prepare("SELECT 1 FROM sqlite_schema")?.exists([])?)
@@ -69,9 +73,9 @@ pub(crate) fn migrate(conn: &mut Connection, from: u32) -> Result<(), InternalEr
 
 /// Checks that all tables exist.
 pub(crate) fn check_schema(conn: &Connection) -> Result<(), InternalError> {
-    const TABLES: [&str; 15] = [
+    const TABLES: [&str; 16] = [
         "meta", "jobs", "live", "done", "purge", "errors", "classes", "counts", "named", "history",
-        "journal", "zones", "usage", "dead", "replays",
+        "journal", "zones", "usage", "dead", "replays", "audit",
     ];
     let mut statement =
         conn.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?;

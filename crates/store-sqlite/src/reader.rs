@@ -1,14 +1,16 @@
 //! [`SqliteReader`], the read-only connection of the embedded store.
 
+use rota_model::audit::AuditStub;
 use rota_model::usage::{Usage, UsagePer};
 use rota_model::{DeadShardId, DueReplay, JobId, Millis, Overdue, Seq};
 use rota_store::{
-    Body, Found, HistoryRow, ListPage, ListQuery, Period, Reader, Record, StoreError,
+    AuditPage, AuditQuery, Body, Found, HistoryRow, ListPage, ListQuery, Period, Reader, Record,
+    StoreError,
 };
 use rusqlite::Connection;
 
 use crate::internal_error::InternalError;
-use crate::{dead_letter, history, list, lookup, overdue, usage};
+use crate::{audit, dead_letter, history, list, lookup, overdue, usage};
 
 /// A read-only connection to the embedded store. Each call is one read transaction, which sees every
 /// batch committed before it.
@@ -94,5 +96,13 @@ impl Reader for SqliteReader {
         until: Millis,
     ) -> Result<Vec<(Millis, Usage)>, StoreError> {
         self.in_transaction(|conn| usage::range(conn, per, tenant, since, until))
+    }
+
+    async fn audit(&mut self, query: &AuditQuery) -> Result<AuditPage, StoreError> {
+        self.in_transaction(|conn| audit::list(conn, query))
+    }
+
+    async fn oldest_audit(&mut self, limit: usize) -> Result<Vec<AuditStub>, StoreError> {
+        self.in_transaction(|conn| audit::oldest(conn, limit))
     }
 }

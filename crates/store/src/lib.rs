@@ -4,6 +4,7 @@
 //! The engine emits [`Mutation`]s. A store commits each [`Batch`] of them atomically and returns the
 //! state at the next start. It makes no decisions of its own.
 
+mod audit;
 mod batch;
 mod error;
 mod list;
@@ -12,6 +13,7 @@ mod record;
 mod store;
 pub mod suite;
 
+pub use audit::{AuditPage, AuditQuery};
 pub use batch::Batch;
 pub use error::{CommitError, StoreError};
 pub use list::{DeadFilter, ListPage, ListQuery, Order, Selection};

@@ -2,12 +2,13 @@
 
 use std::future::Future;
 
+use rota_model::audit::AuditStub;
 use rota_model::usage::{Usage, UsagePer};
 use rota_model::{DeadShardId, DueReplay, JobId, Millis, Overdue, Seq};
 
 use crate::{
-    Batch, Body, CommitError, Found, HistoryRow, ListPage, ListQuery, Loaded, Period, Record, Sink,
-    StoreError,
+    AuditPage, AuditQuery, Batch, Body, CommitError, Found, HistoryRow, ListPage, ListQuery,
+    Loaded, Period, Record, Sink, StoreError,
 };
 
 /// A database that commits batches. There is one per server, on its own thread.
@@ -116,4 +117,16 @@ pub trait Reader: Send + 'static {
         since: Millis,
         until: Millis,
     ) -> impl Future<Output = Result<Vec<(Millis, Usage)>, StoreError>> + Send;
+
+    /// Reads one page of the audit log.
+    fn audit(
+        &mut self,
+        query: &AuditQuery,
+    ) -> impl Future<Output = Result<AuditPage, StoreError>> + Send;
+
+    /// Returns the oldest entries of the audit log, up to `limit`.
+    fn oldest_audit(
+        &mut self,
+        limit: usize,
+    ) -> impl Future<Output = Result<Vec<AuditStub>, StoreError>> + Send;
 }

@@ -1,5 +1,6 @@
 //! Restoring rows by kind: queues, tenants, pools, limits, schedules, workers and counters.
 
+use rota_model::audit::AuditHead;
 use rota_model::cron::Schedule;
 use rota_model::{CronName, PoolName, QueueName, Seq, TenantId, WorkerId};
 use serde::de::DeserializeOwned;
@@ -143,8 +144,10 @@ impl Restore {
     }
 
     pub(super) fn setting(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
-        if name == MAINTENANCE {
-            self.engine.maintenance = parse(json)?;
+        match name {
+            MAINTENANCE => self.engine.maintenance = parse(json)?,
+            AuditHead::ROW => self.engine.audit_log.restore(parse(json)?)?,
+            _ => {}
         }
         Ok(())
     }

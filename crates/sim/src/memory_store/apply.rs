@@ -1,5 +1,6 @@
 //! One change after the other, in the words of `rota_model::mutation`.
 
+use rota_model::audit::AuditRow;
 use rota_model::mutation::Undo;
 use rota_model::{ClassId, DeadRow, Done, Ending, Live, Millis, Seq, State};
 use rota_store::{Claim, ERRORS_KEPT, Finish, Mutation, NewRow, Ready, Rewrite};
@@ -101,6 +102,14 @@ impl MemoryStore {
                 None => Ok(()),
                 Some(_) => Err("a batch has two entries in the journal".into()),
             },
+            Mutation::Audit(row) => match self.audit.insert(row.number, AuditRow::clone(row)) {
+                None => Ok(()),
+                Some(_) => Err(format!("entry {} of the audit log exists already", row.number)),
+            },
+            Mutation::TrimAudit(through) => {
+                self.audit = self.audit.split_off(&(through + 1));
+                Ok(())
+            }
             Mutation::TrimJournal(before) => {
                 self.journal = self.journal.split_off(before);
                 Ok(())

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use rota_model::audit::{AuditRow, AuditStub};
 use rota_model::{
     Class, ClassId, DeadShardId, Done, DueReplay, ErrorRow, JobId, Live, Millis, Replays, Seq,
 };
@@ -27,6 +28,7 @@ pub struct MemoryStore {
     named: BTreeMap<(RowKind, Arc<str>), Bytes>,
     history: BTreeMap<(Period, Arc<str>, Millis), Bytes>,
     journal: BTreeMap<u64, Bytes>,
+    audit: BTreeMap<u64, AuditRow>,
 }
 
 impl MemoryStore {
@@ -159,6 +161,28 @@ impl MemoryStore {
 
     pub fn classes(&self) -> impl Iterator<Item = ClassId> {
         self.classes.keys().copied()
+    }
+
+    /// The entries of the audit log, oldest first.
+    pub fn audit_rows(&self) -> impl Iterator<Item = &AuditRow> {
+        self.audit.values()
+    }
+
+    /// The oldest entries of the audit log.
+    #[must_use]
+    pub fn oldest_audit(&self, limit: usize) -> Vec<AuditStub> {
+        let stub = |row: &AuditRow| AuditStub { number: row.number, at: row.at, hash: row.hash };
+        self.audit.values().take(limit).map(stub).collect()
+    }
+
+    #[must_use]
+    pub fn named_row(&self, kind: RowKind, name: &str) -> Option<&Bytes> {
+        self.named.get(&(kind, name.into()))
+    }
+
+    /// For proving that such a loss is noticed.
+    pub fn drop_an_audit_entry(&mut self) {
+        self.audit.pop_first();
     }
 
     /// For proving that such a loss is noticed.

@@ -9,6 +9,7 @@ use rota_model::{
 };
 use rota_store::{Finish, Mutation, NewRow, Ready, RowKind};
 
+use super::audit::expected;
 use super::lifecycle::{Into, allows};
 use super::scene::Scene;
 use super::violation::{Check, Rule, Violation, ensure};
@@ -32,8 +33,19 @@ impl World {
         self.check_kept_out(step)?;
         let brought = answers.brought.iter().flat_map(|jobs| jobs.iter()).collect();
         let (claims, moves, freed) = (answers.claims, Vec::new(), Vec::new());
-        let crossed = None;
-        let mut scene = Scene { step, was_frozen, claims, brought, before, moves, freed, crossed };
+        let (crossed, notes) = (None, expected(step).into());
+        let mut scene = Scene {
+            step,
+            was_frozen,
+            claims,
+            brought,
+            before,
+            moves,
+            freed,
+            crossed,
+            notes,
+            trimmed: 0,
+        };
         for mutation in &step.mutations {
             self.mutate(mutation, &mut scene)?;
         }
@@ -41,6 +53,9 @@ impl World {
             let message = format!("job {} was handed out but not claimed", claim.seq);
             return Err(Violation::new(Rule::Reply, message));
         }
+        ensure(scene.notes.is_empty(), Rule::Audit, || {
+            format!("the audit log lacks {:?}", scene.notes)
+        })?;
         self.check_reply(&scene)?;
         self.check_admission(&scene)?;
         self.check_crossings(&scene)?;
@@ -120,6 +135,8 @@ impl World {
             }
             Mutation::Remove(RowKind::Queue, name) => self.queue_gone(name),
             Mutation::Remove(RowKind::Worker, name) => self.worker_gone(name, scene),
+            Mutation::Audit(row) => self.audit_entry(row, scene.notes.pop_front().as_ref()),
+            Mutation::TrimAudit(through) => self.trim_audit(*through, scene),
             Mutation::Counts(..)
             | Mutation::Replayed(..)
             | Mutation::Error(_)

@@ -6,6 +6,7 @@
 
 mod accounts;
 mod apply;
+mod audit;
 mod caps;
 mod clients;
 mod control;
@@ -157,6 +158,7 @@ impl Oracle {
                 format!("class {}: {kept:?} kept, {counted:?} counted", class.0)
             })?;
         }
+        world.check_audit(store)?;
         self.clients.check_kept(world)
     }
 }

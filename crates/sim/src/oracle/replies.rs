@@ -87,6 +87,9 @@ impl World {
                 let fits = *count == due.len() || self.maintenance && *count == 0;
                 ensure(fits, Rule::Reply, || format!("replayed {count}"))
             }
+            (Command::TrimAudit(_), Reply::Forgotten(count)) => {
+                ensure(scene.trimmed == *count, Rule::Reply, || format!("trimmed {count}"))
+            }
             (Command::Forget(all), Reply::Forgotten(count)) => {
                 ensure(all.jobs.len() == *count, Rule::Reply, || format!("forgot {count}"))
             }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use rota_engine::{Claimed, Command, Fetch, Refusal, Reply, Settle, Target, WaiterId};
+use rota_model::audit::AuditNote;
 use rota_model::envelope::NewJob;
 use rota_model::row::JobRow;
 use rota_model::{Done, Seq, State};
@@ -30,6 +31,10 @@ pub(super) struct Scene<'a> {
     pub freed: Vec<Seq>,
     /// What the jobs of an enqueue cross, at the moment the first of them comes in.
     pub crossed: Option<Crossings>,
+    /// What the audit log must still be told.
+    pub notes: VecDeque<&'a AuditNote>,
+    /// Entries of the audit log that were deleted.
+    pub trimmed: usize,
 }
 
 /// Who is answered in a step.

@@ -40,6 +40,8 @@ pub enum Rule {
     Waiting,
     /// A schedule ran when it should not have, or did not when it should.
     Cron,
+    /// The audit log does not say what was done, or its chain is broken.
+    Audit,
     /// An answer does not say what happened.
     Reply,
     /// Something changed for which nobody asked.

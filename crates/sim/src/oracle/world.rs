@@ -11,6 +11,7 @@ use rota_model::{
     QueueStrategy, Seq, State, TenantId, WorkerId,
 };
 
+use super::audit::AuditLog;
 use super::debts::Debts;
 use super::limits::{Key, Partition};
 use super::moment::Restart;
@@ -57,6 +58,7 @@ pub struct World {
     pub turns: Turns,
     /// How often each rule has replayed each job of the dead letter.
     pub replayed: BTreeMap<(Seq, String), u32>,
+    pub audit: AuditLog,
 }
 
 #[derive(Clone)]
@@ -193,6 +195,7 @@ impl World {
             sets: BTreeSet::new(),
             turns: Turns::default(),
             replayed: BTreeMap::new(),
+            audit: AuditLog::default(),
         }
     }
 

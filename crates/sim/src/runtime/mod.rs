@@ -2,6 +2,7 @@
 //! commands are applied one after another, batches are sealed, committed and reported, and the
 //! simulation decides when each of these happens and whether it fails.
 
+mod note;
 mod pipeline;
 mod resolve;
 mod step;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rota_engine::{Command, Config, Engine, InFlight, Now, Restore};
+use rota_model::audit::AuditOutcome;
 use rota_model::{Class, ClassId, Live, State};
 use rota_store::{Counts, HistoryRow, RowKind, Sink};
 
@@ -143,7 +145,12 @@ impl Runtime {
         self.next_step += 1;
         let now = clock.now();
         let before = self.engine.scheduler_steps();
-        let mut reply = self.engine.apply(self.entropy.next(), command.clone());
+        let note = note::is_act(&command).then(|| note::note(ticket, AuditOutcome::Success));
+        let entropy = self.entropy.next();
+        let mut reply = match note.clone() {
+            Some(note) => self.engine.apply_audited(entropy, command.clone(), note).reply,
+            None => self.engine.apply(entropy, command.clone()),
+        };
         let mut cost = self.engine.scheduler_steps() - before;
         if self.falsify == Some(Sabotage::Scan) {
             cost += scanned(&self.engine);
@@ -164,6 +171,7 @@ impl Runtime {
             at: clock.elapsed(),
             now,
             command,
+            note,
             reply,
             mutations: effects.mutations,
             woken: effects.woken,

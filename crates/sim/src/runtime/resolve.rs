@@ -6,12 +6,14 @@ use rota_engine::{
     Ack, Beat, Command, Enqueue, Nack, NewPriority, Now, Prune, Registration, Reply, SeenJob,
     Settle, Target, TenantChange,
 };
+use rota_model::audit::AuditOutcome;
 use rota_model::envelope::NewJob;
 use rota_model::row::JobRow;
 use rota_model::{JobId, Live, Millis, Overdue};
 
 use super::Runtime;
-use crate::request::{Request, Turned, Verdict, Word};
+use super::note::note;
+use crate::request::{Request, Ticket, Turned, Verdict, Word};
 
 impl Runtime {
     pub(super) fn command_of(&self, request: Request, now: Now) -> Result<Command, Turned> {
@@ -94,6 +96,10 @@ impl Runtime {
             Request::Maintain(enabled) => {
                 Command::Maintain { enabled, reason: None, expected_ms: None }
             }
+            Request::Audit(count) => {
+                Command::Audit((0..count).map(|n| note(Ticket(n), AuditOutcome::Failure)).collect())
+            }
+            Request::TrimAudit(limit) => Command::TrimAudit(self.store.oldest_audit(limit)),
             Request::Tick => Command::Tick(now),
         })
     }

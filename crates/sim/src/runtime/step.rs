@@ -3,6 +3,7 @@
 use std::fmt;
 
 use rota_engine::{Claimed, Command, Event, Now, Reply, Settle, Target, WaiterId};
+use rota_model::audit::AuditNote;
 use rota_model::{Directive, LimitNumbers};
 use rota_store::Mutation;
 
@@ -16,6 +17,8 @@ pub struct Step {
     pub at: u64,
     pub now: Now,
     pub command: Command,
+    /// Who does it, if it goes into the audit log.
+    pub note: Option<AuditNote>,
     pub reply: Reply,
     pub mutations: Vec<Mutation>,
     pub woken: Vec<(WaiterId, Reply)>,
@@ -134,6 +137,8 @@ fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
         Command::Delete(targets) | Command::DeleteOnly(targets, _) => {
             write_targets(f, "delete", targets)
         }
+        Command::Audit(notes) => write!(f, "audit {}", notes.len()),
+        Command::TrimAudit(oldest) => write!(f, "trim-audit {}", oldest.len()),
         Command::Forget(all) => {
             f.write_str("forget")?;
             all.jobs.iter().try_for_each(|done| write!(f, " {}", done.seq))
@@ -218,6 +223,8 @@ fn write_mutation(f: &mut fmt::Formatter<'_>, mutation: &Mutation) -> fmt::Resul
         Mutation::ForgetUsage { .. } => f.write_str(" forget-usage"),
         Mutation::ForgetTenantUsage(tenant) => write!(f, " forget-usage:{tenant}"),
         Mutation::Journal(_) => f.write_str(" journal"),
+        Mutation::Audit(row) => write!(f, " audit:{}", row.number),
+        Mutation::TrimAudit(through) => write!(f, " trim-audit:{through}"),
         Mutation::TrimJournal(before) => write!(f, " trim:{before}"),
     }
 }

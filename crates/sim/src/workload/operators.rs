@@ -86,7 +86,9 @@ impl Workload {
     }
 
     fn tidy(&mut self) -> Request {
-        match self.aside.below(3) {
+        match self.aside.below(5) {
+            3 => Request::Audit(self.aside.between(1, 4)),
+            4 => Request::TrimAudit(self.aside.between(1, 20) as usize),
             0 => Request::Prune(self.aside.between(1, 20) as usize),
             1 => Request::Replay(self.aside.between(1, 20) as usize),
             _ => Request::Retain(self.rng.between(1, 50) as usize),

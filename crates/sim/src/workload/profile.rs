@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rota_engine::{Cap, Caps, Config, DeadLetterLimits, MetricBounds, Retention};
+use rota_engine::{AuditLimits, Cap, Caps, Config, DeadLetterLimits, MetricBounds, Retention};
 use rota_model::policy::{Coefficient, Strategy};
 use rota_model::{
     Exhaustion, Policy, PruningPolicy, QueueName, ReplayFilter, ReplayRule, RetryPolicy, RuleName,
@@ -115,6 +115,10 @@ fn config(rng: &mut Rng) -> Config {
             pruning: PruningPolicy::Delete,
         },
         prune_interval_ms: aside.one_of([1, 20_000]),
+        audit: AuditLimits {
+            max_age_ms: aside.one_of([30_000, 10_000_000]),
+            max_entries: aside.one_of([2, 20, 10_000]),
+        },
         replay_rules: rules(&mut aside),
         visibility_ms: rng.one_of([5_000, 20_000, 60_000]),
         max_visibility_ms: 90_000,

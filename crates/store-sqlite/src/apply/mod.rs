@@ -153,6 +153,8 @@ impl<'c> Applier<'c> {
             Mutation::ForgetTenantUsage(tenant) => self.forget_tenant_usage(tenant)?,
             Mutation::Journal(data) => self.write_journal(data)?,
             Mutation::TrimJournal(before) => self.trim_journal(*before)?,
+            Mutation::Audit(row) => self.write_audit_entry(row)?,
+            Mutation::TrimAudit(through) => self.trim_audit_log(*through)?,
         }
         Ok(())
     }
@@ -204,6 +206,8 @@ fn depends_on_deferred(mutation: &Mutation, deferred: &Deferred<'_>) -> bool {
         | Mutation::ForgetUsage { .. }
         | Mutation::ForgetTenantUsage(_)
         | Mutation::Journal(_)
-        | Mutation::TrimJournal(_) => false,
+        | Mutation::TrimJournal(_)
+        | Mutation::Audit(_)
+        | Mutation::TrimAudit(_) => false,
     }
 }

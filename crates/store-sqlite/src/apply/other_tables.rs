@@ -1,6 +1,8 @@
-//! Mutations of everything that is not a job: classes, named rows, statistics, usage and the journal.
+//! Mutations of everything that is not a job: classes, named rows, statistics, usage, the journal and the
+//! audit log.
 
 use bytes::Bytes;
+use rota_model::audit::AuditRow;
 use rota_model::usage::{Usage, UsagePer, UsageRow};
 use rota_model::{Class, ClassId, Millis};
 use rota_store::{Counts, HistoryRow, Period, RowKind};
@@ -128,6 +130,26 @@ impl Applier<'_> {
             (self.batch_number as i64, &data[..]),
         )
         .map(drop)
+    }
+
+    /// Fails on a number that exists.
+    pub(super) fn write_audit_entry(&self, row: &AuditRow) -> Result<(), InternalError> {
+        self.run(
+            "INSERT INTO audit (number, at, tenant, json, hash) VALUES (?1, ?2, ?3, ?4, ?5)",
+            (
+                row.number as i64,
+                row.at.0,
+                row.tenant.as_deref(),
+                &row.json[..],
+                &row.hash.as_bytes()[..],
+            ),
+        )
+        .map(drop)
+    }
+
+    pub(super) fn trim_audit_log(&self, through: u64) -> Result<(), InternalError> {
+        let through = i64::try_from(through).unwrap_or(i64::MAX);
+        self.run("DELETE FROM audit WHERE number <= ?1", [through]).map(drop)
     }
 
     pub(super) fn trim_journal(&self, before: u64) -> Result<(), InternalError> {

@@ -32,6 +32,7 @@ pub enum Rule {
     MalformedHistory,
     JournalAhead,
     DeadLetterMismatch,
+    AuditLog,
 }
 
 impl Rule {
@@ -91,6 +92,7 @@ impl Rule {
             Rule::DeadLetterMismatch => {
                 ("dead_letter", "jobs of the dead letter that are listed or counted wrongly")
             }
+            Rule::AuditLog => ("audit_log", "the audit log was changed outside of Rota"),
             Rule::JournalAhead => {
                 ("journal_ahead", "entries of the journal of commits that were not made yet")
             }

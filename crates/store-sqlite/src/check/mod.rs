@@ -2,6 +2,7 @@
 //!
 //! Everything is read in one snapshot, so a server can write meanwhile.
 
+mod audit_log;
 mod cursor;
 mod damage;
 mod dead_letter;
@@ -11,6 +12,7 @@ mod purge_list;
 mod sqlite;
 mod zone_lookup;
 
+pub use audit_log::{AuditLog, verify_audit_log};
 pub use damage::{Damage, Rule};
 
 use rota_model::State;
@@ -77,6 +79,8 @@ pub fn check(snapshot: &Snapshot, depth: Depth) -> Report {
     damages.record_error(other_tables);
     let dead_letter = dead_letter::check(snapshot, &mut damages);
     damages.record_error(dead_letter);
+    let audit_log = audit_log::check(snapshot, &mut damages);
+    damages.record_error(audit_log);
     Report { census, damages: damages.into() }
 }
 

@@ -95,6 +95,15 @@ fn each_broken_rule_is_named() {
         ("UPDATE named SET json = x'39' WHERE kind = 13", "dead_letter"),
         ("UPDATE journal SET number = 2", "journal_ahead"),
         ("UPDATE journal SET number = 0", "journal_ahead"),
+        ("DELETE FROM audit WHERE number = 3", "audit_log"),
+        ("DELETE FROM audit WHERE number = 4", "audit_log"),
+        ("DELETE FROM audit", "audit_log"),
+        ("UPDATE audit SET json = x'7b7d' WHERE number = 3", "audit_log"),
+        ("UPDATE audit SET at = at + 1 WHERE number = 3", "audit_log"),
+        ("UPDATE audit SET tenant = NULL WHERE number = 3", "audit_log"),
+        ("UPDATE audit SET hash = x'00' WHERE number = 3", "audit_log"),
+        ("DELETE FROM named WHERE name = 'audit_log'", "audit_log"),
+        ("UPDATE named SET json = x'7b7d' WHERE name = 'audit_log'", "audit_log"),
     ];
     for (sql, expected) in cases {
         let directory = closed();

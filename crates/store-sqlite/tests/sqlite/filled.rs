@@ -3,6 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use rota_model::audit::{
+    AuditActor, AuditDetail, AuditHash, AuditHead, AuditNote, AuditOutcome, AuditRow,
+};
 use rota_model::{
     Class, ClassId, DeadRow, DeadShardId, Ending, ErrorRow, JobId, JobType, Live, Millis, Policy,
     QueueName, Seq, State, TenantId,
@@ -53,8 +56,38 @@ pub fn fill(directory: &Directory) -> SqliteStore {
     }));
     mutations.extend(counts());
     mutations.push(Mutation::Journal(Bytes::from_static(b"entry")));
+    mutations.extend(audit_log());
     block_on(store.commit(&batch(1, mutations))).expect("the batch commits");
     store
+}
+
+/// Entries 3 and 4; those before were deleted.
+fn audit_log() -> Vec<Mutation> {
+    let anchor = AuditHash::default().followed_by(b"deleted");
+    let (mut last, mut mutations) = (anchor, Vec::new());
+    for number in 3..5 {
+        let note = AuditNote {
+            event: "queue.pause".into(),
+            outcome: AuditOutcome::Success,
+            actor: AuditActor {
+                principal: "acme".into(),
+                method: "none".into(),
+                tenant: TenantId::parse("acme").ok(),
+                address: None,
+            },
+            request: None,
+            detail: AuditDetail::new(),
+        };
+        let at = Millis(1_699_999_980_000);
+        let json = note.canonical(number, at);
+        last = last.followed_by(&json);
+        let row = AuditRow { number, at, tenant: note.actor.tenant, json, hash: last };
+        mutations.push(Mutation::Audit(Box::new(row)));
+    }
+    let head = AuditHead { first: 3, anchor, next: 5, last };
+    let json = serde_json::to_vec(&head).unwrap();
+    mutations.push(Mutation::Put(RowKind::Setting, AuditHead::ROW.into(), json.into()));
+    mutations
 }
 
 pub fn batch(number: u64, mutations: Vec<Mutation>) -> Batch {

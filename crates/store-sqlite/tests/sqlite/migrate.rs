@@ -11,7 +11,7 @@ use rota_store_sqlite::check::{Depth, check};
 use rota_store_sqlite::{FORMAT, Snapshot, SqliteStore};
 use rusqlite::Connection;
 
-const STEPS: [&str; 8] = [
+const STEPS: [&str; 9] = [
     include_str!("../../migrations/0001_base.sql"),
     include_str!("../../migrations/0002_history.sql"),
     include_str!("../../migrations/0003_lists.sql"),
@@ -20,6 +20,7 @@ const STEPS: [&str; 8] = [
     include_str!("../../migrations/0006_pools.sql"),
     include_str!("../../migrations/0007_cron_runs.sql"),
     include_str!("../../migrations/0008_usage.sql"),
+    include_str!("../../migrations/0009_dead_letter.sql"),
 ];
 
 /// A new version must be able to back up the old format before its first start.

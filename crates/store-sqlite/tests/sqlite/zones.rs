@@ -140,7 +140,7 @@ fn migration_builds_the_zones() {
     block_on(store.close()).unwrap();
     let conn = Connection::open(directory.file("rota.db")).unwrap();
     conn.execute_batch(
-        "DROP TABLE zones; DROP TABLE usage; DROP TABLE dead; DROP TABLE replays; ALTER TABLE live DROP COLUMN pool; \
+        "DROP TABLE zones; DROP TABLE usage; DROP TABLE dead; DROP TABLE replays; DROP TABLE audit; ALTER TABLE live DROP COLUMN pool; \
          PRAGMA user_version = 4",
     )
     .unwrap();

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use rota_model::audit::AuditStub;
 use rota_model::usage::{Usage, UsagePer};
 use rota_model::{Class, ClassId, DeadShardId, Done, DueReplay, JobId, Live, Millis, Overdue, Seq};
 
 use super::Fixture;
 use crate::{
-    Batch, Body, CommitError, Counts, Found, HistoryRow, ListPage, ListQuery, Loaded, Mutation,
-    Period, Reader, Record, RowKind, Sink, Store,
+    AuditPage, AuditQuery, Batch, Body, CommitError, Counts, Found, HistoryRow, ListPage,
+    ListQuery, Loaded, Mutation, Period, Reader, Record, RowKind, Sink, Store,
 };
 
 pub(super) struct Driver<'f, F: Fixture> {
@@ -148,6 +149,28 @@ impl<'f, F: Fixture> Driver<'f, F> {
 
     pub(super) fn due_replays(&mut self, now: Millis, limit: usize) -> Vec<DueReplay> {
         self.fixture.block_on(self.reader.due_replays(now, limit)).expect("replays are read")
+    }
+
+    pub(super) fn audit(&mut self, query: &AuditQuery) -> AuditPage {
+        self.fixture.block_on(self.reader.audit(query)).expect("the audit log is read")
+    }
+
+    /// Numbers of the entries on all pages.
+    pub(super) fn audit_all(&mut self, query: &AuditQuery) -> Vec<u64> {
+        let mut query = query.clone();
+        let mut numbers = Vec::new();
+        loop {
+            let page = self.audit(&query);
+            assert!(page.rows.len() <= query.limit, "a page is longer than its limit");
+            numbers.extend(page.rows.iter().map(|row| row.number));
+            let Some(next) = page.next else { return numbers };
+            assert_ne!(query.after, Some(next), "the cursor does not move");
+            query.after = Some(next);
+        }
+    }
+
+    pub(super) fn oldest_audit(&mut self, limit: usize) -> Vec<AuditStub> {
+        self.fixture.block_on(self.reader.oldest_audit(limit)).expect("the audit log is read")
     }
 
     pub(super) fn usage(

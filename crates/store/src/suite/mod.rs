@@ -8,6 +8,7 @@
 //! ```
 
 mod atomic;
+mod audit;
 mod batch_numbers;
 mod body_sizes;
 mod classes;
@@ -44,6 +45,7 @@ use std::future::Future;
 use crate::Store;
 
 pub use atomic::*;
+pub use audit::*;
 pub use batch_numbers::*;
 pub use body_sizes::*;
 pub use classes::*;
@@ -152,6 +154,10 @@ macro_rules! store_tests {
             old_history_is_deleted_in_slices
             usage_adds_up_by_hour_and_day
             old_usage_is_deleted_in_slices_and_a_tenants_at_once
+            audit_entries_are_listed_in_pages_from_either_end
+            audit_entries_are_filtered
+            a_page_of_the_audit_log_reads_a_bounded_number_of_entries
+            the_audit_log_is_trimmed_from_its_beginning
             deleting_the_history_of_one_queue_keeps_the_others
             loading_returns_the_minutes_of_the_last_hour
             a_closed_store_reopens_the_same
