@@ -9,6 +9,7 @@ const COMMANDS: &[(&str, &str, &str)] = &[
     ("GET", "admin/jobs", "rota jobs list"),
     ("POST", "jobs/*/activate", "rota jobs activate *"),
     ("POST", "admin/jobs/*/retry", "rota jobs retry *"),
+    ("GET", "dead-letter", "rota dead-letter list"),
     ("GET", "cron", "rota cron"),
     ("POST", "queues/*/resume", "rota queues resume *"),
     ("PUT", "admin/queues/*/config", "rota queues config *"),

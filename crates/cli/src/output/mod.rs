@@ -30,7 +30,7 @@ pub(crate) use shorten::{cut, shortened};
 pub(crate) use table::{Table, printable};
 pub(crate) use time::{milliseconds, moment, relative};
 pub(crate) use width::width;
-pub(crate) use wrap::paragraph;
+pub(crate) use wrap::{paragraph, wrapped};
 
 /// Prints to standard output unchanged.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {

@@ -206,6 +206,32 @@ fn many_dead_jobs_are_retried_or_deleted_by_a_filter() {
 }
 
 #[test]
+fn a_purge_by_path_rejects_a_body_that_it_would_not_honour() {
+    let server = Server::start();
+    dead_of(&server, "q", "Timeout");
+    for body in [json!({"older_than": "7d"}), json!({"filter": {"queue": "other"}})] {
+        let path = "/ojs/v1/dead-letter/purge";
+        server.post(path, body).expect_error(400, "invalid_request");
+    }
+    assert_eq!(listed(&server, "").len(), 1);
+    assert_eq!(
+        server.send("POST", "/ojs/v1/dead-letter/purge", &[], None).expect(200)["deleted"],
+        1
+    );
+}
+
+#[test]
+fn an_unconfirmed_change_names_the_request_that_lists_the_same_jobs() {
+    let server = Server::start();
+    let body = json!({"filter": {"error_type": "Timeout"}});
+    let error = server.post("/ojs/v1/dead-letter/retry", body).expect(400);
+    let hint = error["error"]["hint"].as_str().unwrap();
+    assert!(hint.contains("GET /ojs/v1/dead-letter with"), "{hint}");
+    let empty = server.send("DELETE", "/ojs/v1/dead-letter", &[], None).expect(400);
+    assert_eq!(empty["error"]["message"], "the body is empty");
+}
+
+#[test]
 fn the_admin_routes_of_the_dead_letter_answer_as_specified() {
     let server = Server::start();
     let id = dead_on(&server, "q");

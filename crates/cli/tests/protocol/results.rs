@@ -48,6 +48,16 @@ fn each_state_has_its_answer() {
 }
 
 #[test]
+fn a_timeout_without_a_wait_is_rejected() {
+    let server = Server::start();
+    let id = server.enqueue(job_on("q"));
+    for query in ["?timeout=5", "?wait=false&timeout=5", "?wait=1&timeout=5"] {
+        let error = result(&server, &id, query).expect_error(400, "invalid_request");
+        assert_eq!(error["details"]["field"], "timeout", "{query}");
+    }
+}
+
+#[test]
 fn a_request_waits_for_the_end_or_for_its_time() {
     let server = Server::start();
     let id = server.enqueue(job_on("q"));

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{DeadLetterSettings, PruningPolicy, ReplayFilter, ReplayRule};
-use crate::{Millis, QueueName, Rejection, RuleName, TenantId, duration};
+use crate::{Millis, QueueName, Rejection, RuleName, TenantId, duration, json};
 
 const MAX_RULES: usize = 32;
 const MAX_AGE_MS: u64 = 36_600 * 86_400_000;
@@ -20,7 +20,10 @@ impl DeadLetterSettings {
                 "retention" => settings.parse_retention(value)?,
                 "pruning_policy" => settings.pruning = Some(pruning(value)?),
                 "replay_rules" => settings.replay_rules = rules(value)?,
-                _ => return Err(unknown("dead_letter", name)),
+                _ => {
+                    let known = ["retention", "pruning_policy", "replay_rules"];
+                    return Err(unknown("dead_letter", name, &known));
+                }
             }
         }
         Ok(settings)
@@ -33,7 +36,7 @@ impl DeadLetterSettings {
             match name.as_str() {
                 "max_age" => self.max_age_ms = Some(period(value, field, 0..=MAX_AGE_MS)?),
                 "max_count" => self.max_count = Some(whole(value, field, 0..=MAX_COUNT)?),
-                _ => return Err(unknown(within, name)),
+                _ => return Err(unknown(within, name, &["max_age", "max_count"])),
             }
         }
         Ok(())
@@ -74,9 +77,16 @@ impl ReplayRule {
 }
 
 impl ReplayFilter {
+    const FIELDS: &'static [&'static str] =
+        &["queue", "type", "error_type", "tenant_id", "tenant", "since", "until"];
+
     fn parse(value: &Value, within: &str) -> Result<Self, Rejection> {
         let mut filter = Self::default();
-        for (name, value) in object(value, within)?.iter().filter(|(_, value)| !value.is_null()) {
+        let members = object(value, within)?;
+        if let Some(name) = members.keys().find(|name| !Self::FIELDS.contains(&name.as_str())) {
+            return Err(unknown(within, name, Self::FIELDS));
+        }
+        for (name, value) in members.iter().filter(|(_, value)| !value.is_null()) {
             let field = format!("{within}.{name}");
             let text = value
                 .as_str()
@@ -95,8 +105,7 @@ impl ReplayFilter {
                     filter.tenant = Some(TenantId::parse(text).map_err(invalid)?);
                 }
                 "since" => filter.since = Some(time()?),
-                "until" => filter.until = Some(time()?),
-                _ => return Err(unknown(within, name)),
+                _ => filter.until = Some(time()?),
             }
         }
         Ok(filter)
@@ -145,8 +154,8 @@ fn period(
 ) -> Result<u64, Rejection> {
     let expected = "must be an ISO 8601 duration such as \"P180D\"";
     let Some(text) = value.as_str() else { return Err(Rejection::field(field, expected)) };
-    let ms =
-        duration::parse_any(text).map_err(|e| Rejection::field(field.clone(), e.to_string()))?;
+    let ms = duration::parse_any(text)
+        .map_err(|e| Rejection::field(field.clone(), format!("is '{text}': {e}")))?;
     let ms = u64::try_from(ms).unwrap_or(0);
     if range.contains(&ms) {
         return Ok(ms);
@@ -166,6 +175,45 @@ fn whole(
     })
 }
 
-fn unknown(within: &str, name: &str) -> Rejection {
-    Rejection::value(format!("{within}.{name}"), format!("is not a member of '{within}'"))
+fn unknown(within: &str, name: &str, known: &[&str]) -> Rejection {
+    json::unknown_member(name, known, within, &format!("'{within}'"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn mistakes_are_named_with_what_was_expected() {
+        let rule = |filter: Value| json!([{"name": "r", "filter": filter, "delay": "PT1S", "max_replays": 1}]);
+        let cases = [
+            (
+                json!({"retention": {"max_age": "1 day"}}),
+                "'dead_letter.retention.max_age' is '1 day': ",
+            ),
+            (
+                json!({"retention": {"max_ages": 1}}),
+                "'dead_letter.retention.max_ages' is not a member of ",
+            ),
+            (
+                json!({"replay_rules": rule(json!({"error": 1}))}),
+                "'dead_letter.replay_rules[0].filter.error' is not a member of ",
+            ),
+            (
+                json!({"replay_rules": rule(json!({"queue": 1}))}),
+                "'dead_letter.replay_rules[0].filter.queue' must be a string",
+            ),
+        ];
+        for (settings, expected) in cases {
+            let message = DeadLetterSettings::parse(&settings).unwrap_err().to_string();
+            assert!(message.starts_with(expected), "{message}");
+        }
+        let all = json!({"queue": "q", "type": "a.*", "error_type": "E", "tenant_id": "t",
+            "since": "2026-01-01T00:00:00Z", "until": "2026-01-02T00:00:00Z"});
+        let settings = DeadLetterSettings::parse(&json!({"replay_rules": rule(all)})).unwrap();
+        let filter = &settings.replay_rules[0].1.filter;
+        assert!(filter.since.is_some() && filter.since < filter.until);
+    }
 }

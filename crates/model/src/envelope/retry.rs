@@ -96,7 +96,8 @@ pub(super) fn attempts(raw: &RawValue, field: &str) -> Result<u32, Rejection> {
 fn interval(raw: &RawValue, field: &str) -> Result<u64, Rejection> {
     let text: String = serde_json::from_str(raw.get())
         .map_err(|_| problem(field, "must be an ISO 8601 duration such as \"PT1S\""))?;
-    let ms = duration::parse_iso8601(&text).map_err(|e| problem(field, e.to_string()))?;
+    let ms =
+        duration::parse_iso8601(&text).map_err(|e| problem(field, format!("is '{text}': {e}")))?;
     bounded(u64::try_from(ms).unwrap_or(0), field)
 }
 

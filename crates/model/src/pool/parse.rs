@@ -238,7 +238,8 @@ fn weight_in(about: &Value, queue: &QueueName) -> Result<Option<Weight>, Rejecti
 }
 
 fn queue(text: &str, field: &'static str) -> Result<QueueName, Rejection> {
-    QueueName::parse(text).map_err(|e| Rejection::field(field, format!("'{text}' {e}")))
+    QueueName::parse(text)
+        .map_err(|e| Rejection::field(field, format!("names '{text}'; a queue's name {e}")))
 }
 
 fn interval(value: &Value) -> Result<u64, Rejection> {

@@ -32,6 +32,10 @@ impl Json {
     }
 
     fn checked(bytes: Bytes, app: &App) -> Result<Self, ApiError> {
+        if bytes.is_empty() {
+            let error = Rejection::malformed("the body is empty").hint("Send one JSON object.");
+            return Err(error.into());
+        }
         model_json::check(&bytes, app.settings.limits.json_depth)?;
         Ok(Self(json::on_one_line(&bytes).map_or(bytes, Bytes::from)))
     }

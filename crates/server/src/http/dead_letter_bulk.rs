@@ -7,11 +7,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::admin::bulk::{self, Action};
-use super::body::{self, Json};
+use super::body::{self, Json, NoBody};
 use super::error::{ApiError, ApiResult};
 use super::filter::Filter;
 use super::params::Params;
 use super::{Access, reply};
+
+const LIST: &str = "GET /ojs/v1/dead-letter";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,7 +47,7 @@ struct FilterBody {
 
 pub(super) async fn retry(app: Access, body: Json) -> ApiResult {
     let body: RetryBody = body.parse()?;
-    bulk::require_confirm(body.confirm)?;
+    bulk::require_confirm(body.confirm, LIST)?;
     let filter = filter(&app, body.filter.unwrap_or_default(), "filter.")?;
     let outcome = bulk::apply(&app, Action::RetryOnly(Selected::DeadLetter), &filter, None).await?;
     let mut answer = outcome.json("retry");
@@ -55,7 +57,7 @@ pub(super) async fn retry(app: Access, body: Json) -> ApiResult {
 
 pub(super) async fn purge(app: Access, body: Json) -> ApiResult {
     let body: PurgeBody = body.parse()?;
-    bulk::require_confirm(body.confirm)?;
+    bulk::require_confirm(body.confirm, LIST)?;
     let filter = match (body.filter, body.beside) {
         (Some(_), beside) if !beside.is_empty() => {
             return Err(ApiError::invalid_request(
@@ -74,7 +76,7 @@ pub(super) async fn purge(app: Access, body: Json) -> ApiResult {
 
 /// A purge as the command line of the specification sends it: the path says what to do, and the query
 /// string how old the jobs must be.
-pub(super) async fn purge_by_path(app: Access, params: Params) -> ApiResult {
+pub(super) async fn purge_by_path(app: Access, params: Params, _: NoBody) -> ApiResult {
     params.only(&["older_than"])?;
     let older_than = params.get("older_than").map(str::to_owned);
     let filter = filter(&app, FilterBody { older_than, ..FilterBody::default() }, "")?;

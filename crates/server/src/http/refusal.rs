@@ -48,8 +48,8 @@ impl From<Refusal> for ApiError {
             .hint("Wait until it has ended.")
             .detail("current_state", state.as_str()),
             Refusal::NotWaiting { state } => Self::conflict(format!(
-                "Only available, scheduled and pending jobs can have another priority; the state of this \
-                 one is '{state}'."
+                "Only the priority of available, scheduled and pending jobs can be changed; the state of \
+                 this one is '{state}'."
             ))
             .hint(match state {
                 State::Retryable => "Wait until it is available again.",

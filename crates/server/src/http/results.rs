@@ -25,12 +25,7 @@ const MAX_WAIT: u64 = 30;
 /// waiting request counts against the cap on event streams.
 pub(super) async fn show(app: Access, name: PathName, params: Params) -> ApiResult {
     let id = name.job()?;
-    let wait = match params.get("wait") {
-        None | Some("false") => None,
-        Some("true") => Some(params.number("timeout", 0, MAX_WAIT, MAX_WAIT)?),
-        // A number of seconds.
-        Some(_) => Some(params.number("wait", 0, MAX_WAIT, MAX_WAIT)?),
-    };
+    let wait = seconds_to_wait(&params)?;
     let mut record = find(&app, &name, id).await?;
     if let Some(seconds) = wait.filter(|_| !record.row.state().is_terminal()) {
         let until = Instant::now() + Duration::from_secs(seconds);
@@ -54,6 +49,22 @@ pub(super) async fn show(app: Access, name: PathName, params: Params) -> ApiResu
         }
     }
     Ok(answer(&record))
+}
+
+/// `?wait=true&timeout=SECONDS`, or `?wait=SECONDS`.
+fn seconds_to_wait(params: &Params) -> Result<Option<u64>, ApiError> {
+    let wait = params.get("wait");
+    if wait != Some("true") && params.get("timeout").is_some() {
+        let text = "'timeout' is how long 'wait=true' waits, and has no effect without it.";
+        return Err(ApiError::invalid_request(text)
+            .detail("field", "timeout")
+            .hint("Send ?wait=true&timeout=SECONDS, or ?wait=SECONDS."));
+    }
+    match wait {
+        None | Some("false") => Ok(None),
+        Some("true") => params.number("timeout", 0, MAX_WAIT, MAX_WAIT).map(Some),
+        Some(_) => params.number("wait", 0, MAX_WAIT, MAX_WAIT).map(Some),
+    }
 }
 
 async fn find(app: &Access, name: &PathName, id: JobId) -> Result<Record, ApiError> {

@@ -10,6 +10,9 @@ pub(super) async fn print(client: &Client, as_json: bool) -> Result<(), Failure>
     if as_json {
         return print_json(&stats);
     }
+    if stats.total == 0 {
+        return print_line("no jobs in the dead letter");
+    }
     for (title, counts) in [("QUEUE", &stats.by_queue), ("ERROR", &stats.by_error_type)] {
         let mut table = Table::new(&[title, "JOBS"]).numbers_in([1]);
         let mut rows: Vec<_> = counts.iter().collect();

@@ -4,7 +4,12 @@ use serde_json::{Value, json};
 
 use super::finding::{Finding, Level};
 use crate::Failure;
-use crate::output::{plural, print, print_json, printable};
+use crate::output::{plural, print, print_json, printable, width, wrapped};
+
+/// Where the text of a finding begins, in characters.
+const INDENT: usize = 24;
+/// Narrower terminals have no room for text beside the name of a check.
+const MIN_WIDTH: usize = 60;
 
 /// All findings, grouped by what was checked.
 #[derive(Debug, Default)]
@@ -54,7 +59,7 @@ impl Report {
         let mut out = String::new();
         for section in &self.sections {
             out.push_str(&format!("{}\n", section.title));
-            section.findings.iter().for_each(|finding| line(&mut out, finding));
+            section.findings.iter().for_each(|finding| line(&mut out, finding, width()));
             out.push('\n');
         }
         let warnings = plural(self.count(Level::Warning), "warning", "warnings");
@@ -75,10 +80,44 @@ impl Section {
     }
 }
 
-fn line(out: &mut String, finding: &Finding) {
-    let what = printable(&finding.what);
-    out.push_str(&format!("  {:8} {:12} {what}\n", finding.level.word(), finding.check));
-    if let Some(advice) = &finding.advice {
-        out.push_str(&format!("  {:21} {advice}\n", ""));
+/// A finding and its advice, in lines of at most `width` characters. On a narrow terminal, the text begins
+/// below the name of the check.
+fn line(out: &mut String, finding: &Finding, width: usize) {
+    let is_narrow = width < MIN_WIDTH;
+    let indent = if is_narrow { 4 } else { INDENT };
+    let room = width.saturating_sub(indent).max(1);
+    let texts = [Some(&finding.what), finding.advice.as_ref()];
+    let mut lines = texts.into_iter().flatten().flat_map(|text| wrapped(&printable(text), room));
+    let title = format!("  {:8} {}", finding.level.word(), finding.check);
+    match if is_narrow { None } else { lines.next() } {
+        Some(first) => out.push_str(&format!("{title:INDENT$}{first}\n")),
+        None => out.push_str(&format!("{title}\n")),
+    }
+    lines.for_each(|line| out.push_str(&format!("{:indent$}{line}\n", "")));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_fit_the_terminal() {
+        let finding = Finding {
+            check: "data",
+            level: Level::Warning,
+            what: "The server uses another directory: /var/lib/rota, not /srv/rota.".to_owned(),
+            advice: Some(
+                "To check the server's data: `rota doctor --data /var/lib/rota`.".to_owned(),
+            ),
+        };
+        for width in [40, 80] {
+            let mut out = String::new();
+            line(&mut out, &finding, width);
+            assert!(out.lines().all(|line| line.chars().count() <= width), "{out}");
+            assert!(out.contains("warning  data"), "{out}");
+        }
+        let mut out = String::new();
+        line(&mut out, &finding, usize::MAX);
+        assert_eq!(out.lines().count(), 2, "{out}");
     }
 }

@@ -24,6 +24,7 @@ const SCAN: usize = 20_000;
 const MAX_ERRORS: usize = 100;
 /// The most attempts to change one slice.
 const MAX_ATTEMPTS: u32 = 3;
+pub(in crate::http) const LIST_JOBS: &str = "GET /ojs/v1/admin/jobs";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::http) enum Action {
@@ -79,7 +80,7 @@ impl FilterBody {
 
 pub(in crate::http) async fn run(app: Access, name: PathName, body: Json) -> ApiResult {
     let body: BulkBody = body.parse()?;
-    require_confirm(body.confirm)?;
+    require_confirm(body.confirm, LIST_JOBS)?;
     run_body(&app, &name, body).await
 }
 
@@ -182,13 +183,14 @@ impl Outcome {
     }
 }
 
-pub(in crate::http) fn require_confirm(confirm: Option<bool>) -> Result<(), ApiError> {
+/// `list` is the request that lists jobs by the same filter.
+pub(in crate::http) fn require_confirm(confirm: Option<bool>, list: &str) -> Result<(), ApiError> {
     if confirm == Some(true) {
         return Ok(());
     }
     Err(ApiError::invalid_request("This changes many jobs at once and needs \"confirm\": true.")
         .detail("field", "confirm")
-        .hint("List the matching jobs first: GET /ojs/v1/admin/jobs with the same filter."))
+        .hint(format!("List the matching jobs first: {list} with the same filter.")))
 }
 
 /// Applies an action to every job that matches now and, with `ended_before`, ended before that time (or

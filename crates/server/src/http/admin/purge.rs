@@ -41,7 +41,7 @@ impl Purge {
     pub fn from_request(params: &Params, members: &Map<String, Value>) -> Result<Self, ApiError> {
         let purge = flag(params, members, "purge")?;
         if purge {
-            bulk::require_confirm(Some(flag(params, members, "confirm")?))?;
+            bulk::require_confirm(Some(flag(params, members, "confirm")?), bulk::LIST_JOBS)?;
         }
         Ok(Self(purge))
     }

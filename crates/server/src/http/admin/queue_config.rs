@@ -381,7 +381,7 @@ fn parse_rate_limit(value: &Value) -> Result<LimitEdit, ApiError> {
 fn retention_ms(text: Option<String>, state: &str) -> Result<Option<u64>, ApiError> {
     let Some(text) = text else { return Ok(None) };
     let ms = duration::parse_any(&text)
-        .map_err(|e| Rejection::value(format!("retention.{state}"), e.to_string()))?;
+        .map_err(|e| Rejection::value(format!("retention.{state}"), format!("is '{text}': {e}")))?;
     Ok(Some(u64::try_from(ms).unwrap_or(0)))
 }
 

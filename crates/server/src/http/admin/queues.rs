@@ -62,7 +62,7 @@ struct PurgeBody {
 
 pub(in crate::http) async fn purge(app: Access, name: PathName, body: Json) -> ApiResult {
     let body: PurgeBody = body.parse()?;
-    bulk::require_confirm(body.confirm)?;
+    bulk::require_confirm(body.confirm, bulk::LIST_JOBS)?;
     let states = body.states.as_ref().filter(|states| !states.is_empty());
     if states.is_none() {
         return Err(Rejection::field("states", "is required")

@@ -30,7 +30,7 @@ pub(in crate::http) async fn set_maintenance(app: Access, body: Json) -> ApiResu
     let expected_ms = match body.estimated_duration.as_deref() {
         Some(text) => {
             let ms = duration::parse_any(text)
-                .map_err(|e| Rejection::value("estimated_duration", e.to_string()))?;
+                .map_err(|e| Rejection::value("estimated_duration", format!("is '{text}': {e}")))?;
             Some(u64::try_from(ms).unwrap_or(0))
         }
         None => None,

@@ -79,7 +79,7 @@ fn filter_of(filter: Option<&Value>) -> Result<Filter, ApiError> {
         Some(Value::Object(members)) => members,
         Some(_) => return Err(bad("'filter' must be an object.")),
     };
-    only(members, &["event_types", "queues", "job_types"])?;
+    check_members(members, &["event_types", "queues", "job_types"], "'filter'")?;
     let list = |name: &str| members.get(name).map_or(Ok(Vec::new()), |list| names(list, name));
     let event_types = list("event_types")?;
     types::check(&event_types, types::OF_ENVELOPES, "event_types")?;
@@ -96,9 +96,13 @@ fn unsubscribe(members: &Map<String, Value>) -> Result<Unsubscribe, ApiError> {
 }
 
 fn only(members: &Map<String, Value>, known: &[&str]) -> Result<(), ApiError> {
+    check_members(members, known, "this message")
+}
+
+fn check_members(members: &Map<String, Value>, known: &[&str], what: &str) -> Result<(), ApiError> {
     let unknown = members.keys().find(|key| !known.contains(&key.as_str()));
     unknown.map_or(Ok(()), |key| {
-        let text = format!("'{}' is not a member of this message.", excerpt(key));
+        let text = format!("'{}' is not a member of {what}.", excerpt(key));
         Err(bad(text).hint(format!("Its members are: {}.", known.join(", "))))
     })
 }

@@ -20,6 +20,7 @@ use super::super::rate::Rate;
 use super::super::room::Open;
 use super::connection::{Connection, End, FAREWELL};
 use super::message;
+use super::remembered::OpenEntry;
 use super::request::{self, ENVELOPES, Request, Subscribe, Unsubscribe};
 use super::subscriptions::{Subscription, Subscriptions};
 use crate::runtime::{EventFilter, TypeFilter, time_of};
@@ -89,22 +90,24 @@ impl Session {
             let _ = ending.wait_for(|ended| *ended).await;
             sleep(FAREWELL).await;
         };
+        let entry = self.app.sockets.open(self.id, self.app.tenant().cloned());
         tokio::select! {
-            () = self.serve(&mut socket) => {}
+            () = self.serve(&mut socket, &entry) => {}
             () = overdue => {}
         }
-        let wanted = self.subscriptions.iter().map(|subscription| subscription.request.clone());
-        self.app.sockets.add(self.id, self.app.tenant().cloned(), wanted.collect());
     }
 
-    async fn serve(&mut self, socket: &mut Connection) {
-        if let End::Close(code, reason) = self.flow(socket).await {
+    async fn serve(&mut self, socket: &mut Connection, entry: &OpenEntry) {
+        if let End::Close(code, reason) = self.flow(socket, entry).await {
             socket.close(code, reason).await;
         }
     }
 
-    async fn flow(&mut self, socket: &mut Connection) -> End {
+    async fn flow(&mut self, socket: &mut Connection, entry: &OpenEntry) -> End {
         loop {
+            if let Some(subscriptions) = self.subscriptions.take_changed() {
+                entry.set(subscriptions);
+            }
             let done = match self.next_turn(socket).await {
                 Turn::Wait => Ok(()),
                 Turn::Look => self.look(socket).await,
@@ -251,7 +254,9 @@ impl Session {
         let (Some(id), Some(number)) = (id, number) else {
             return socket.feed(message::unknown_event_id()).await;
         };
-        let earlier = session.and_then(|session| self.app.sockets.take(session, self.app.tenant()));
+        let earlier = session
+            .filter(|session| *session != self.id)
+            .and_then(|session| self.app.sockets.find(session, self.app.tenant()));
         if earlier.is_none() && self.subscriptions.len() == 0 {
             return socket.feed(message::unknown_event_id()).await;
         }

@@ -25,6 +25,8 @@ pub(super) struct Subscriptions {
     queues: HashMap<String, Subscription>,
     jobs: HashMap<Seq, Subscription>,
     envelopes: Vec<Subscription>,
+    /// Whether there was a change since it was last asked for.
+    changed: bool,
 }
 
 impl Subscriptions {
@@ -34,6 +36,7 @@ impl Subscriptions {
 
     /// Adds it, or replaces the one of the same channel, whose place in the events is kept.
     pub fn put(&mut self, subscription: Subscription) {
+        self.changed = true;
         let earlier = self.find_mut(&Unsubscribe::Channel(subscription.name.clone()));
         if let Some(earlier) = earlier {
             let since = earlier.since;
@@ -53,6 +56,7 @@ impl Subscriptions {
     }
 
     pub fn remove(&mut self, which: &Unsubscribe) -> Option<Subscription> {
+        self.changed = true;
         if self.all.as_ref().is_some_and(|all| all.is(which)) {
             return self.all.take();
         }
@@ -68,6 +72,12 @@ impl Subscriptions {
         self.jobs.remove(&job)
     }
 
+    /// What was asked for, if that has changed since the last call.
+    pub fn take_changed(&mut self) -> Option<Vec<Subscribe>> {
+        let changed = std::mem::take(&mut self.changed);
+        changed.then(|| self.iter().map(|subscription| subscription.request.clone()).collect())
+    }
+
     /// The jobs with a channel.
     pub fn jobs(&self) -> impl Iterator<Item = Seq> {
         self.jobs.keys().copied()
@@ -79,6 +89,7 @@ impl Subscriptions {
 
     /// The subscription to a job's channel.
     pub fn remove_job(&mut self, seq: Seq) -> Option<Subscription> {
+        self.changed = true;
         self.jobs.remove(&seq)
     }
 
