@@ -5,7 +5,7 @@ use std::fmt;
 /// One thing that a credential may allow. All but [`Permission::Server`] are about one tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Permission {
-    /// Add jobs and schedules.
+    /// Add jobs.
     Enqueue,
     /// Fetch jobs and report their outcomes.
     Dequeue,
@@ -13,7 +13,7 @@ pub enum Permission {
     Cancel,
     /// Read jobs, queues, statistics and events.
     Inspect,
-    /// Change queues, limits, pools and keys of the tenant, and many jobs at once.
+    /// Change queues, schedules, limits, pools and keys of the tenant, and many jobs at once.
     Admin,
     /// Everything, for all tenants and the server itself. Its holder is an operator.
     Server,

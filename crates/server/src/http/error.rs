@@ -93,6 +93,12 @@ impl ApiError {
             .hint("See /ojs/manifest for what this server supports.")
     }
 
+    /// A request that was routed without a caller. Without one, nothing is allowed.
+    pub fn no_caller() -> Self {
+        let text = "The request was routed without a caller.";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "backend_error", text)
+    }
+
     pub fn busy(message: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "backend_error", message)
             .hint("Try again after the time in Retry-After.")

@@ -8,6 +8,7 @@ use axum::http::request::Parts;
 use axum::http::{Method, Response};
 use axum::response::IntoResponse;
 use bytes::Bytes;
+use rota_identity::Permission;
 
 use super::body::Json;
 use super::{Access, jobs, settle, workers};
@@ -28,19 +29,32 @@ pub(super) fn route(head: &Parts) -> Option<FastRoute> {
     if head.method != Method::POST || head.uri.query().is_some() {
         return None;
     }
-    match head.uri.path() {
-        "/ojs/v1/jobs" => Some(FastRoute::Enqueue),
-        "/ojs/v1/jobs/batch" => Some(FastRoute::EnqueueBatch),
-        "/ojs/v1/workers/fetch" => Some(FastRoute::Fetch),
-        "/ojs/v1/workers/ack" => Some(FastRoute::Ack),
-        "/ojs/v1/workers/nack" => Some(FastRoute::Nack),
-        "/ojs/v1/workers/heartbeat" => Some(FastRoute::Heartbeat),
-        _ => None,
-    }
+    let path = head.uri.path();
+    FastRoute::ALL.into_iter().find(|(route, _)| *route == path).map(|(_, route)| route)
 }
 
 impl FastRoute {
+    pub const ALL: [(&str, Self); 6] = [
+        ("/ojs/v1/jobs", Self::Enqueue),
+        ("/ojs/v1/jobs/batch", Self::EnqueueBatch),
+        ("/ojs/v1/workers/fetch", Self::Fetch),
+        ("/ojs/v1/workers/ack", Self::Ack),
+        ("/ojs/v1/workers/nack", Self::Nack),
+        ("/ojs/v1/workers/heartbeat", Self::Heartbeat),
+    ];
+
+    /// The same as in the table of routes.
+    pub fn permission(self) -> Permission {
+        match self {
+            Self::Enqueue | Self::EnqueueBatch => Permission::Enqueue,
+            Self::Fetch | Self::Ack | Self::Nack | Self::Heartbeat => Permission::Dequeue,
+        }
+    }
+
     pub(super) async fn handle(self, app: Access, head: &Parts, body: Bytes) -> Response<Body> {
+        if let Err(error) = app.check(self.permission()) {
+            return error.into_response();
+        }
         let json = match Json::of(&head.headers, body, &app) {
             Ok(json) => json,
             Err(error) => return error.into_response(),

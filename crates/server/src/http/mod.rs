@@ -22,7 +22,6 @@ mod job_json;
 mod job_pages;
 mod job_priority;
 mod jobs;
-mod known_params;
 mod listen;
 mod manifest;
 mod metrics;
@@ -35,6 +34,7 @@ mod rate_limits;
 mod refusal;
 mod reply;
 mod results;
+mod route_table;
 mod service;
 mod settle;
 mod spec_version;
@@ -52,6 +52,7 @@ use axum::routing::{delete, get, post, put};
 pub use access::{Access, App, Caller, View};
 pub(crate) use job_json::write_record as write_job;
 pub use listen::{Listener, serve};
+pub use route_table::permission_table;
 pub use service::{HttpService, RequestBody};
 pub use unserved::{UNSERVED, Unserved};
 
@@ -61,13 +62,13 @@ pub fn service(app: Arc<App>) -> HttpService {
 
 fn router(app: Arc<App>) -> Router {
     served()
-        .route_layer(from_fn(known_params::check))
+        .route_layer(from_fn(route_table::check))
         .fallback(system::not_found)
         .method_not_allowed_fallback(system::method_not_allowed)
         .with_state(app)
 }
 
-/// All routes that do something. The query parameters of each are in [`known_params`].
+/// All routes that do something. What each needs is in [`route_table`].
 fn served() -> Router<Arc<App>> {
     let v1 = Router::new()
         .route("/health", get(system::health))

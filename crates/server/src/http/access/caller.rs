@@ -1,6 +1,7 @@
 //! The caller: on whose behalf a request is carried out.
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
+use rota_identity::{Permission, Permissions};
 use rota_model::TenantId;
 
 use super::App;
@@ -13,6 +14,7 @@ const HEADERS: [&str; 3] = ["x-ojs-tenant", "x-ojs-tenant-id", "x-tenant-id"];
 #[derive(Debug, Clone)]
 pub struct Caller {
     tenant: Option<TenantId>,
+    permissions: Permissions,
 }
 
 impl Caller {
@@ -30,7 +32,11 @@ impl Caller {
             )
             .hint("Send the header X-OJS-Tenant; each tenant has its own queues."));
         }
-        Ok(Self { tenant })
+        let permissions = match tenant {
+            Some(_) => Permissions::of_tenant(),
+            None => Permissions::of_operator(),
+        };
+        Ok(Self { tenant, permissions })
     }
 
     /// The tenant; `None` for an operator.
@@ -38,6 +44,31 @@ impl Caller {
     pub fn tenant(&self) -> Option<&TenantId> {
         self.tenant.as_ref()
     }
+
+    /// An error if the caller lacks a permission.
+    pub(in crate::http) fn check(&self, permission: Permission) -> Result<(), ApiError> {
+        if self.permissions.allow(permission) {
+            return Ok(());
+        }
+        if let (Permission::Server, Some(tenant)) = (permission, &self.tenant) {
+            return Err(only_operators("This request", tenant));
+        }
+        let name = permission.name();
+        let text = format!("This request needs the scope '{name}', which its credentials lack.");
+        Err(ApiError::new(StatusCode::FORBIDDEN, "forbidden", text)
+            .hint("Use other credentials, or have an operator create a key with this scope.")
+            .detail("required_scope", name)
+            .detail("scopes", self.permissions.to_string()))
+    }
+}
+
+/// The error for a tenant's request that is reserved for operators. `what` is the subject of the message.
+pub(super) fn only_operators(what: &str, tenant: &TenantId) -> ApiError {
+    let text =
+        format!("{what} is reserved for operators, and the request comes from tenant '{tenant}'.");
+    ApiError::new(StatusCode::FORBIDDEN, "forbidden", text)
+        .hint("An operator's requests come without the header X-OJS-Tenant.")
+        .detail("tenant_id", tenant.to_string())
 }
 
 /// The tenant that the headers name. It applies to the whole request, whatever `tenancy.source` says

@@ -36,9 +36,9 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
-use axum::http::StatusCode;
 use axum::http::request::Parts;
 use rota_engine::{Refusal, Reply};
+use rota_identity::Permission;
 use rota_model::envelope::{Rules, Tenancy};
 use rota_model::{Millis, QueueName, Scope, TenantId, WorkerId};
 use rota_settings::{Isolation, Settings, TenantSource};
@@ -149,11 +149,7 @@ impl FromRequestParts<Arc<App>> for Access {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
-        // Without a caller, nothing is allowed.
-        let caller = parts.extensions.get::<Caller>().cloned().ok_or_else(|| {
-            let text = "The request was routed without a caller.";
-            ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "backend_error", text)
-        })?;
+        let caller = parts.extensions.get::<Caller>().cloned().ok_or_else(ApiError::no_caller)?;
         Ok(Self::new(app.clone(), caller))
     }
 }
@@ -168,6 +164,11 @@ impl Access {
         self.caller.tenant()
     }
 
+    /// An error if the caller lacks a permission.
+    pub(super) fn check(&self, permission: Permission) -> Result<(), ApiError> {
+        self.caller.check(permission)
+    }
+
     pub(super) fn is_operator(&self) -> bool {
         self.tenant().is_none()
     }
@@ -175,12 +176,7 @@ impl Access {
     /// What an operator may do; an error for a tenant. `what` is the subject of its message.
     pub(super) fn operator(&self, what: &str) -> Result<Operator<'_>, ApiError> {
         let Some(tenant) = self.tenant() else { return Ok(Operator::new(&self.app.handle)) };
-        let text = format!(
-            "{what} is reserved for operators, and the request comes from tenant '{tenant}'."
-        );
-        Err(ApiError::new(StatusCode::FORBIDDEN, "forbidden", text)
-            .hint("An operator's requests come without the header X-OJS-Tenant.")
-            .detail("tenant_id", tenant.to_string()))
+        Err(caller::only_operators(what, tenant))
     }
 
     /// Like [`Access::operator`], but for what each tenant has to itself under namespace isolation.
