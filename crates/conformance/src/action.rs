@@ -1,4 +1,4 @@
-//! What a step does: a request, a wait, or a comparison of earlier answers.
+//! What a step does: sends a request, waits, or compares earlier responses.
 
 use serde_json::{Map, Value};
 use ureq::http::Method;

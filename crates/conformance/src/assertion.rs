@@ -1,4 +1,4 @@
-//! Checks an answer against everything that its step expects.
+//! Checks a response against everything that its step expects.
 
 use serde::Serialize;
 use serde_json::Value;

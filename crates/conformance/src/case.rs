@@ -1,5 +1,4 @@
-//! A case file, read once. What it says that is not understood is kept aside, and the mode decides
-//! what that means.
+//! Parses a case file. Unknown parts are collected, and the mode decides whether they fail the case.
 
 use std::{ops::Range, time::Duration};
 

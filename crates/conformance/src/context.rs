@@ -1,4 +1,4 @@
-//! What the steps of a case have left behind for the steps after them.
+//! Responses and captures that later steps of a case refer to.
 
 use std::collections::BTreeMap;
 

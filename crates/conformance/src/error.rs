@@ -1,4 +1,4 @@
-//! Why a run of the cases could not be carried out.
+//! Errors that prevent a run.
 
 use std::{io, path::PathBuf};
 

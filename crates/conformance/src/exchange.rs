@@ -1,4 +1,4 @@
-//! Carries out one step: waits, sends, and checks the answer.
+//! Runs one step: waits, sends its request and checks the response.
 
 use std::thread;
 

@@ -1,4 +1,4 @@
-//! The little HTTP that the cases need.
+//! A minimal HTTP client for the cases.
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
-//! `rota-conformance`: exit code 0 when no case failed, 1 when one did, 2 when nothing could be
-//! run.
+//! The command `rota-conformance`. It exits with 0 if no case failed, 1 if one did, and 2 if nothing could be run.
 
 use std::{
     io::{self, IsTerminal, Write},

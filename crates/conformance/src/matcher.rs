@@ -1,5 +1,5 @@
-//! What a case expects of one value. A value that is missing and a value that is null are both
-//! "absent", as in the public runner; a literal `null` asks for a null that is there.
+//! Matches one value. As in the public runner, a missing value and a null are both "absent"; a literal `null`
+//! requires an explicit null.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! How closely a case is followed.
+//! How strictly a case is followed.
 
 /// Lenient leaves out what the public runner leaves out; strict checks every word of a case, and a
 /// word it does not know fails the case.

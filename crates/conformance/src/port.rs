@@ -1,4 +1,4 @@
-//! Free ports for servers that run at the same time.
+//! Reserves free ports for servers that run concurrently.
 
 use std::{
     collections::BTreeSet,

@@ -1,4 +1,4 @@
-//! One line on standard error that says how far the run is.
+//! A progress line on standard error.
 
 use std::io::{Write, stderr};
 

@@ -1,4 +1,4 @@
-//! The outcome of a run.
+//! The results of a run.
 
 use std::time::Duration;
 

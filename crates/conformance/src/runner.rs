@@ -1,4 +1,4 @@
-//! Runs the steps of one case against one server.
+//! Runs the steps of one case against a server.
 
 use std::thread;
 

@@ -1,4 +1,4 @@
-//! Runs the selected cases, several at a time.
+//! Runs the selected cases, several concurrently.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! A server of its own for one case.
+//! Starts a separate server for one case.
 
 use std::{
     fs::{self, File},

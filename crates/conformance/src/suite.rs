@@ -1,4 +1,4 @@
-//! Finds the case files below a folder and selects among them.
+//! Finds and selects case files in a folder.
 
 use std::{
     fs, io,

@@ -1,4 +1,4 @@
-//! References to earlier steps: `{{steps.step-1.response.body.job.id}}`, `{{name}}`, `${name}` and
+//! Replaces references to earlier steps: `{{steps.step-1.response.body.job.id}}`, `{{name}}`, `${name}` and
 //! `$ref.name`.
 
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! Simulated time.
+//! The simulated wall clock and monotonic clock.
 
 use rota_engine::Now;
 use rota_model::Millis;

@@ -1,9 +1,8 @@
 //! A seeded simulation of the engine over a store that fails and crashes.
 //!
-//! Everything in a run follows from one number: what clients ask and when, which commits fail,
-//! when the process dies and what its clocks say. An oracle that shares no code with the engine
-//! watches the requests, the answers and the store, and objects to the first thing that must not
-//! be. Start reading at [`run_seed`].
+//! A run is determined by one number, its seed: the requests and their times, which commits fail, when the
+//! process crashes, and what its clocks say. An oracle that shares no code with the engine checks the
+//! requests, the replies and the store, and reports the first violation. Start reading at [`run_seed`].
 
 mod clock;
 mod memory_store;
@@ -29,13 +28,13 @@ pub use workload::Theme;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Turns of the simulation: each is one request, or one move of a batch, or a fault.
+    /// Steps of the simulation: each is one request, one step of the commit pipeline, or one fault.
     pub steps: u64,
     /// Print every line of the trace.
     pub verbose: bool,
-    /// What runs are about; otherwise each seed has its own theme.
+    /// The theme of all runs; without it, each seed has its own.
     pub theme: Option<Theme>,
-    /// Something to get wrong on purpose.
+    /// A fault to inject.
     pub sabotage: Option<Sabotage>,
 }
 
@@ -45,24 +44,24 @@ impl Default for Options {
     }
 }
 
-/// A run in which nothing was wrong.
+/// A run without a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passed {
-    /// Follows from everything that happened.
+    /// Of the whole trace.
     pub hash: u64,
     pub lines: u64,
 }
 
-/// A run in which something was.
+/// A run with a violation.
 #[derive(Debug, Clone)]
 pub struct Failed {
     pub seed: u64,
     pub violation: Violation,
-    /// The last lines of its trace.
+    /// The last lines of the trace.
     pub tail: Vec<String>,
 }
 
-/// One whole run.
+/// Runs one seed.
 pub fn run_seed(seed: u64, options: &Options) -> Result<Passed, Failed> {
     let mut trace = Trace::new(options.verbose);
     let run = AssertUnwindSafe(|| Simulation::new(seed, options, &mut trace).run());
@@ -80,7 +79,7 @@ pub fn run_seed(seed: u64, options: &Options) -> Result<Passed, Failed> {
     Err(Failed { seed, violation, tail })
 }
 
-/// The long, quiet runs of one seed.
+/// Runs the trials of one seed.
 pub fn run_trials(seed: u64, options: &Options) -> Result<(), Failed> {
     let outcome = catch_unwind(|| trial::run(seed, options.sabotage));
     let outcome =
@@ -88,7 +87,7 @@ pub fn run_trials(seed: u64, options: &Options) -> Result<(), Failed> {
     outcome.map_err(|violation| Failed { seed, violation, tail: Vec::new() })
 }
 
-/// The same run twice: both must be one and the same.
+/// Runs one seed twice; both runs must be equal.
 pub fn run_seed_twice(seed: u64, options: &Options) -> Result<Passed, Failed> {
     let first = run_seed(seed, options)?;
     let second = run_seed(seed, options)?;
@@ -105,5 +104,5 @@ pub fn run_seed_twice(seed: u64, options: &Options) -> Result<Passed, Failed> {
 fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without words".into())
+        .unwrap_or_else(|| "a panic without a message".into())
 }

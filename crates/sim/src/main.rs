@@ -1,4 +1,4 @@
-//! `rota-sim`: many seeds, or one in full.
+//! The command `rota-sim`: runs many seeds, or one seed with its trace.
 
 use std::io::{IsTerminal, Write as _};
 use std::process::ExitCode;
@@ -12,9 +12,9 @@ Usage: rota-sim [--seeds N] [--from SEED] [--seed SEED] [--steps N] [--theme NAM
   --from SEED   the first of them (1)
   --seed SEED   run just this one and print its trace
   --steps N     how long each run is (600)
-  --theme NAME  what all runs are about, such as Hostile or PoolScope (each seed has its own)";
+  --theme NAME  the theme of all runs, such as Hostile or PoolScope (default: each seed has its own)";
 
-/// One run in so many is done twice, to see that both are the same.
+/// Every so many seeds, one is run twice to check that both runs are equal.
 const TWICE: u64 = 16;
 
 struct Arguments {

@@ -1,4 +1,4 @@
-//! An engine rebuilt from the store goes on exactly as the one that it replaces would have.
+//! Checks that an engine rebuilt from the store behaves exactly like the one it replaces.
 
 use rota_engine::{
     Claimed, Command, Engine, Fetch, LimitView, PutLimit, QueueSettings, Reply, TenantChange,

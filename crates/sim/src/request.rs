@@ -1,4 +1,4 @@
-//! What clients and operators ask for. Jobs are named by their ids, as from outside.
+//! Requests of clients and operators, which name jobs by id.
 
 use bytes::Bytes;
 use rota_engine::{

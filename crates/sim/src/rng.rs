@@ -1,4 +1,4 @@
-//! Chance, all of it from one number.
+//! A seeded random number generator.
 
 /// A splitmix64 generator: small, fast, and the same on every machine.
 #[derive(Debug, Clone)]
@@ -18,17 +18,17 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A generator of its own for one part of a run, so that parts do not disturb each other.
+    /// A separate generator for one part of a run, so that a change in one part does not change the others.
     pub fn fork(&mut self) -> Self {
         Self(self.next())
     }
 
-    /// From 0 up to `n`, without it.
+    /// A number in `0..n`.
     pub fn below(&mut self, n: u64) -> u64 {
         self.next() % n.max(1)
     }
 
-    /// From `low` to `high`, both included.
+    /// A number in `low..=high`.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
     }
@@ -41,12 +41,12 @@ impl Rng {
         all.get(self.below(all.len() as u64) as usize)
     }
 
-    /// One of these, which are never none.
+    /// One of the values; there must be at least one.
     pub fn one_of<T: Copy, const N: usize>(&mut self, all: [T; N]) -> T {
         all[self.below(N as u64) as usize]
     }
 
-    /// An index, with chances in proportion to the weights.
+    /// An index, drawn in proportion to the weights.
     pub fn weighted<const N: usize>(&mut self, weights: [u64; N]) -> usize {
         let mut left = self.below(weights.iter().sum());
         for (i, weight) in weights.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Faults of our own making, to prove that the oracle sees them.
+//! Faults injected on purpose, to prove that the oracle finds them.
 
 use rota_engine::{Command, Config, Effects, PutLimit, QueueSettings, Reply, TenantChange};
 use rota_model::{
@@ -27,7 +27,7 @@ pub enum Sabotage {
     EarlyReply,
     /// The same claim is handed to two fetches.
     DeliverTwice,
-    /// A paused queue is resumed behind everyone's back.
+    /// A paused queue is resumed without a request.
     SecretResume,
     /// Reservations end an hour early.
     FastClock,
@@ -47,62 +47,62 @@ pub enum Sabotage {
     EarlyReplay,
     /// Jobs are pruned from the dead letter before their time.
     EarlyPrune,
-    /// A limit that jobs carry is lifted behind everyone's back.
+    /// A limit that jobs carry is lifted without a request.
     SecretOverride,
-    /// A throttle is taken for a rate: as many start, and not evenly spaced.
+    /// A throttle is treated as a rate, so that starts are not evenly spaced.
     UnevenThrottle,
-    /// One tenant counts for more than was said.
+    /// One tenant has a larger weight than configured.
     SecretWeight,
-    /// Shares are counted in each queue by itself where they should be counted over several.
+    /// Shares apply to each queue, although pool scope is configured.
     SecretScope,
-    /// Queues are guaranteed no part of the dispatches where the settings say they are.
+    /// `min_dispatch_ratio` is ignored.
     NoGuarantee,
-    /// What a tenant's own workers take is free where it should be charged.
+    /// Dispatches to a tenant's own workers are not charged, although that is configured.
     FreeOwnWorkers,
-    /// What was said about a tenant is not heeded.
+    /// A tenant's configuration is ignored.
     SecretTenant,
-    /// A tenant's jobs are kept back though nobody paused them.
+    /// A tenant's part of a queue is paused without a request.
     SecretPause,
-    /// A queue's bounds are not heeded.
+    /// A queue's bounds are ignored.
     SecretBounds,
-    /// What was said about a pool is not heeded.
+    /// A pool's configuration is ignored.
     SecretPool,
     /// The queues of a pool do not take turns.
     SecretOrder,
     /// Every command looks at all waiting jobs.
     Scan,
-    /// The engine knows of a job that nobody brought.
+    /// The engine has a job that nobody enqueued.
     GhostJob,
-    /// The store forgets the starts that were written down.
+    /// The store loses the journal of starts.
     LoseJournal,
-    /// A quota that should only warn refuses.
+    /// A soft quota rejects jobs.
     SecretHardness,
-    /// A quota that should refuse only warns.
+    /// A hard quota does not reject jobs.
     SecretSoftness,
-    /// Whoever crosses a quota that only warns is not told.
+    /// An exceeded soft quota is not reported.
     MuteQuota,
-    /// A tenant may ask for more urgency than was said.
+    /// A tenant's `max_priority` is ignored.
     SecretUrgency,
-    /// A schedule is stopped behind everyone's back.
+    /// A schedule is stopped without a request.
     SecretStop,
-    /// Jobs cost the same, however long they take.
+    /// Every job is charged the same, although shares are of run time.
     FlatCost,
-    /// Weights do not count.
+    /// Weights are ignored.
     NoWeights,
-    /// Whoever has many kinds of jobs is served as if it was many.
-    LotsAsTenants,
+    /// Each class of jobs gets a share, instead of each tenant.
+    ClassesAsTenants,
     /// A throttle lasts longer than it should.
     LongThrottle,
-    /// A throttle leaves less than it should.
+    /// A throttle lowers the weight more than configured.
     HeavyThrottle,
-    /// A throttle begins without a reason.
+    /// A throttle begins although the tenant is not noisy.
     RashThrottle,
-    /// Whoever is throttled is not served at all.
+    /// A throttled tenant is not served at all.
     ThrottleAsPause,
 }
 
 impl Sabotage {
-    /// The configuration as the engine is given it.
+    /// The configuration that the engine gets.
     pub(crate) fn misread(self, mut config: Config) -> Config {
         match self {
             Sabotage::SecretScope => config.fairness.scope = FairnessScope::Queue,
@@ -118,7 +118,7 @@ impl Sabotage {
         config
     }
 
-    /// What the engine is told behind everyone's back.
+    /// A command that the engine gets without the oracle knowing.
     pub(crate) fn secret(self, step: &Step) -> Option<Command> {
         let nothing = |config| TenantChange { config, what: "put", reason: None };
         Some(match (self, &step.command) {

@@ -1,4 +1,4 @@
-//! One run: whose turn it is, what fails, and who is told.
+//! One simulated run: interleaves requests, commits, faults and replies.
 
 use rota_engine::{Claimed, Command, Reply, WaiterId};
 
@@ -13,8 +13,8 @@ use crate::sabotage::Sabotage;
 use crate::trace::Trace;
 use crate::workload::{Delivery, Workload};
 
+mod drain;
 mod faults;
-mod settling;
 
 pub(crate) struct Simulation<'t> {
     rng: Rng,
@@ -51,7 +51,7 @@ impl<'t> Simulation<'t> {
         for _ in 0..self.steps {
             self.turn()?;
         }
-        self.settle_down()
+        self.drain()
     }
 
     fn turn(&mut self) -> Check {

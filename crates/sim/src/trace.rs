@@ -1,4 +1,4 @@
-//! What happened, in lines; and a number that two equal runs have in common.
+//! The trace of a run, and a hash by which two runs are compared.
 
 use std::collections::VecDeque;
 use std::fmt::{self, Write as _};
@@ -13,7 +13,7 @@ pub struct Trace {
     lines: u64,
     tail: VecDeque<String>,
     verbose: bool,
-    /// What is being done, for when it does not come to an end.
+    /// The request being processed, which is shown if it panics.
     doing: Option<Request>,
 }
 

@@ -217,7 +217,7 @@ fn a_key_that_is_shared_without_regard_to_weights() {
 
 #[test]
 fn a_tenant_that_gains_by_having_many_kinds_of_jobs() {
-    assert!(a_trial_finds(Sabotage::LotsAsTenants, Rule::Fair));
+    assert!(a_trial_finds(Sabotage::ClassesAsTenants, Rule::Fair));
 }
 
 #[test]

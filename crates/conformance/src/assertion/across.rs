@@ -1,4 +1,4 @@
-//! Expectations across several answers.
+//! Expectations about several responses.
 
 use serde_json::{Map, Value, json};
 

@@ -1,5 +1,4 @@
-//! Paths into the body with their matchers, `$or` between several such sets, and `$empty` for the
-//! body as a whole.
+//! Checks a response body: matchers by path, `$or` for alternatives, and `$empty` for the whole body.
 
 use serde_json::Value;
 

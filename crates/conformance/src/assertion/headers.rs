@@ -1,4 +1,4 @@
-//! Header names in any case; a text is the exact value, an object is a matcher.
+//! Checks response headers. Names are case-insensitive; a string is an exact value, an object is a matcher.
 
 use serde_json::Value;
 

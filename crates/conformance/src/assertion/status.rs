@@ -1,5 +1,5 @@
-//! `200`, `"one_of:400,422"`, `"number:range(400,422)"`, `{"$in": [200, 204]}`, and lists of
-//! statuses.
+//! Checks a response status: `200`, `"one_of:400,422"`, `"number:range(400,422)"`, `{"$in": [200, 204]}`, or a
+//! list of statuses.
 
 use serde_json::Value;
 

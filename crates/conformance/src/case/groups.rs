@@ -1,4 +1,4 @@
-//! Steps that run at the same time.
+//! Groups the steps that run concurrently.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The vocabulary of a case.
+//! The keys that a case file may have.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! One step of a case.
+//! Parses one step of a case.
 
 use std::time::Duration;
 

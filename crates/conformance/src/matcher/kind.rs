@@ -1,4 +1,4 @@
-//! `{"$type": "string"}`.
+//! Matches the type of a value: `{"$type": "string"}`.
 
 use serde_json::Value;
 

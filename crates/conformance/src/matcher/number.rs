@@ -1,4 +1,4 @@
-//! Expectations of a number.
+//! Matches numbers.
 
 use crate::mode::Mode;
 

@@ -1,5 +1,5 @@
-//! Objects that are an expectation: `{"$exists": true, "$type": "string"}`, `{"range": {"min": 1,
-//! "max": 3}}`. All operators of one object must hold.
+//! Matches by operators, such as `{"$exists": true, "$type": "string"}` or `{"range": {"min": 1, "max": 3}}`.
+//! All operators of one object must hold.
 
 use regex_lite::Regex;
 use serde_json::{Map, Value};

@@ -1,5 +1,4 @@
-//! From the JSON of a case to matchers. What is not understood is an error, never a literal by
-//! chance.
+//! Parses matchers. An unknown form is an error and never taken as a literal.
 
 use std::str::FromStr;
 

@@ -1,4 +1,4 @@
-//! Expectations of a text.
+//! Matches strings.
 
 use jiff::Timestamp;
 use regex_lite::Regex;

@@ -1,4 +1,4 @@
-//! From the text of a path to its segments.
+//! Parses paths.
 
 use super::Segment;
 

@@ -1,4 +1,4 @@
-//! The report for people.
+//! Formats the report as text.
 
 use std::fmt::{Display, Formatter, Result};
 

@@ -1,4 +1,4 @@
-//! One change after the other, in the words of `rota_model::mutation`.
+//! Applies mutations to the store in memory.
 
 use rota_model::audit::AuditRow;
 use rota_model::mutation::Undo;

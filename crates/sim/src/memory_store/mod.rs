@@ -1,6 +1,5 @@
-//! A store in memory that means what the real ones mean, and that checks what a database would.
-//!
-//! What it holds is what was committed; dropping everything else is a crash.
+//! A store in memory with the semantics and integrity checks of the real ones. It holds only committed
+//! data, so dropping everything else simulates a crash.
 
 mod apply;
 

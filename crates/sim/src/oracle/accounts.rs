@@ -1,4 +1,4 @@
-//! What a tenant's share is a share of: one queue, or in pool scope all queues of a pool or fetch.
+//! Finds the account that a dispatch is charged to: a queue, or in pool scope a pool or a set of queues.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! One step of the server, checked against the world before it and then made part of it.
+//! Checks one engine step against the expected world, then applies it to that world.
 
 use rota_engine::{Command, Selected};
 use rota_model::envelope::NewJob;
@@ -11,7 +11,7 @@ use rota_store::{Finish, Mutation, NewRow, Ready, RowKind};
 
 use super::audit::expected;
 use super::lifecycle::{Into, allows};
-use super::scene::Scene;
+use super::step_context::StepContext;
 use super::violation::{Check, Rule, Violation, ensure};
 use super::world::{Job, World};
 use crate::runtime::Step;
@@ -33,8 +33,8 @@ impl World {
         self.check_kept_out(step)?;
         let brought = answers.brought.iter().flat_map(|jobs| jobs.iter()).collect();
         let (claims, moves, freed) = (answers.claims, Vec::new(), Vec::new());
-        let (crossed, notes) = (None, expected(step).into());
-        let mut scene = Scene {
+        let (exceeded, notes) = (None, expected(step).into());
+        let mut context = StepContext {
             step,
             was_frozen,
             claims,
@@ -42,25 +42,25 @@ impl World {
             before,
             moves,
             freed,
-            crossed,
+            exceeded,
             notes,
             trimmed: 0,
         };
         for mutation in &step.mutations {
-            self.mutate(mutation, &mut scene)?;
+            self.mutate(mutation, &mut context)?;
         }
-        if let Some((_, claim)) = scene.claims.front() {
+        if let Some((_, claim)) = context.claims.front() {
             let message = format!("job {} was handed out but not claimed", claim.seq);
             return Err(Violation::new(Rule::Reply, message));
         }
-        ensure(scene.notes.is_empty(), Rule::Audit, || {
-            format!("the audit log lacks {:?}", scene.notes)
+        ensure(context.notes.is_empty(), Rule::Audit, || {
+            format!("the audit log lacks {:?}", context.notes)
         })?;
-        self.check_reply(&scene)?;
-        self.check_admission(&scene)?;
-        self.check_crossings(&scene)?;
+        self.check_reply(&context)?;
+        self.check_admission(&context)?;
+        self.check_exceeded_quotas(&context)?;
         self.hear(step);
-        self.check_caps(&scene)?;
+        self.check_caps(&context)?;
         self.check_room_for_waiting()?;
         self.note_present();
         self.note_idle_queues();
@@ -68,12 +68,12 @@ impl World {
         self.note_idle_turns();
         self.note_written();
         if matches!(step.command, Command::Tick(_)) {
-            self.settle_left_out(&scene);
+            self.settle_left_out(&context);
         }
         Ok(())
     }
 
-    fn mutate(&mut self, mutation: &Mutation, scene: &mut Scene<'_>) -> Check {
+    fn mutate(&mut self, mutation: &Mutation, context: &mut StepContext<'_>) -> Check {
         match mutation {
             Mutation::Class(id, class) => {
                 self.classes.insert(*id, class.clone());
@@ -84,39 +84,39 @@ impl World {
                 let used = self.jobs.values().any(|job| job.place.class() == *id);
                 ensure(!used, Rule::Lost, || format!("class {} is in use", id.0))
             }
-            Mutation::Insert(row, live) => self.insert(row, live, scene),
+            Mutation::Insert(row, live) => self.insert(row, live, context),
             Mutation::Claim(claim) => {
-                self.enter(claim.seq, Into::State(State::Active), scene)?;
-                self.claim(claim, scene)
+                self.enter(claim.seq, Into::State(State::Active), context)?;
+                self.claim(claim, context)
             }
             Mutation::Extend { seq, due, reserved_ms } => {
-                self.extend(*seq, *due, *reserved_ms, scene)
+                self.extend(*seq, *due, *reserved_ms, context)
             }
-            Mutation::RequestCancel(seq) => self.request_cancel(*seq, scene),
+            Mutation::RequestCancel(seq) => self.request_cancel(*seq, context),
             Mutation::Backoff(backoff) => {
-                self.enter(backoff.seq, Into::State(State::Retryable), scene)?;
-                self.back_off(backoff, scene)
+                self.enter(backoff.seq, Into::State(State::Retryable), context)?;
+                self.back_off(backoff, context)
             }
             Mutation::Postpone { seq, due } if self.is_put_off(*seq) => {
                 self.bring_forward(*seq, *due)
             }
             Mutation::Postpone { seq, due } => {
-                self.enter(*seq, Into::State(State::Scheduled), scene)?;
+                self.enter(*seq, Into::State(State::Scheduled), context)?;
                 self.check_swept(*seq, OnLimit::Reschedule)?;
                 self.postpone(*seq, *due)
             }
-            Mutation::Ready(ready) => self.ready(ready, scene),
+            Mutation::Ready(ready) => self.ready(ready, context),
             Mutation::Finish(finish) => {
-                self.enter(finish.seq, Into::Ended(finish.ending), scene)?;
-                self.finish(finish, scene)
+                self.enter(finish.seq, Into::Ended(finish.ending), context)?;
+                self.finish(finish, context)
             }
             Mutation::Revive { seq, enqueued } => {
-                self.enter(*seq, Into::Again, scene)?;
-                self.revive(*seq, *enqueued, scene)
+                self.enter(*seq, Into::Again, context)?;
+                self.revive(*seq, *enqueued, context)
             }
-            Mutation::Bury(seq, dead) => self.bury(*seq, dead, scene),
-            Mutation::Rewrite(rewrite) => self.rewrite(rewrite, scene),
-            Mutation::Delete(seq) => self.delete(*seq, scene),
+            Mutation::Bury(seq, dead) => self.bury(*seq, dead, context),
+            Mutation::Rewrite(rewrite) => self.rewrite(rewrite, context),
+            Mutation::Delete(seq) => self.delete(*seq, context),
             Mutation::Purged(_) => Ok(()),
             Mutation::Put(RowKind::Queue, name, json) => {
                 // A queue exists as soon as it is written down.
@@ -134,9 +134,9 @@ impl World {
                 Ok(())
             }
             Mutation::Remove(RowKind::Queue, name) => self.queue_gone(name),
-            Mutation::Remove(RowKind::Worker, name) => self.worker_gone(name, scene),
-            Mutation::Audit(row) => self.audit_entry(row, scene.notes.pop_front().as_ref()),
-            Mutation::TrimAudit(through) => self.trim_audit(*through, scene),
+            Mutation::Remove(RowKind::Worker, name) => self.worker_gone(name, context),
+            Mutation::Audit(row) => self.audit_entry(row, context.notes.pop_front().as_ref()),
+            Mutation::TrimAudit(through) => self.trim_audit(*through, context),
             Mutation::Counts(..)
             | Mutation::Replayed(..)
             | Mutation::Error(_)
@@ -154,12 +154,12 @@ impl World {
     }
 
     /// Looks the step up in the table of the lifecycle.
-    fn enter(&self, seq: Seq, into: Into, scene: &mut Scene<'_>) -> Check {
+    fn enter(&self, seq: Seq, into: Into, context: &mut StepContext<'_>) -> Check {
         let from = self.jobs.get(&seq).map(Job::state);
         ensure(allows(from, into) && from.is_some(), Rule::Transition, || {
             format!("job {seq} went from {from:?} into {into:?}")
         })?;
-        scene.moves.push(match into {
+        context.moves.push(match into {
             Into::State(state) => (seq, state),
             Into::Ended(ending) => (seq, ending.state()),
             Into::Again => (seq, State::Available),
@@ -167,7 +167,7 @@ impl World {
         Ok(())
     }
 
-    fn insert(&mut self, row: &NewRow, live: &Live, scene: &mut Scene<'_>) -> Check {
+    fn insert(&mut self, row: &NewRow, live: &Live, context: &mut StepContext<'_>) -> Check {
         let seq = row.seq;
         let last = self.jobs.last_key_value().map(|(&seq, _)| seq);
         let newest = last.max(self.deleted.last().copied());
@@ -180,8 +180,8 @@ impl World {
             let message = format!("job {seq} has no class");
             return Err(Violation::new(Rule::Store, message));
         };
-        let asked = scene.brought.iter().copied().find(|job| is_named(job, row.seq, row.id));
-        self.note_crossings(scene);
+        let asked = context.brought.iter().copied().find(|job| is_named(job, row.seq, row.id));
+        self.note_exceeded_quotas(context);
         let (start_at, run_of) = if let Some(asked) = asked {
             let starts_later = asked.start_at.is_some_and(|at| at > self.wall);
             let expected = match (asked.pending, starts_later) {
@@ -194,9 +194,9 @@ impl World {
             ensure(kept, Rule::Reply, || format!("{asked:?} became {live:?}"))?;
             (asked.start_at, None)
         } else {
-            (None, Some(self.cron_run(row, live, scene)?))
+            (None, Some(self.cron_run(row, live, context)?))
         };
-        scene.moves.push((seq, live.state));
+        context.moves.push((seq, live.state));
         let job = Job {
             id: row.id,
             class,
@@ -213,7 +213,7 @@ impl World {
         Ok(())
     }
 
-    fn ready(&mut self, ready: &Ready, scene: &mut Scene<'_>) -> Check {
+    fn ready(&mut self, ready: &Ready, context: &mut StepContext<'_>) -> Check {
         let seq = ready.seq;
         let Some(live) = self.jobs.get(&seq).and_then(Job::live).cloned() else {
             let message = format!("job {seq} is ready but does not live");
@@ -223,18 +223,18 @@ impl World {
             ensure(live.held && !ready.held, Rule::Transition, || {
                 format!("job {seq} was available already")
             })?;
-            scene.freed.push(seq);
+            context.freed.push(seq);
             return self.set_ready(ready);
         }
-        self.enter(seq, Into::State(State::Available), scene)?;
+        self.enter(seq, Into::State(State::Available), context)?;
         match live.state {
             State::Pending => {
-                ensure(scene.names(seq), Rule::Unasked, || format!("nobody activated job {seq}"))?
+                ensure(context.names(seq), Rule::Unasked, || format!("nobody activated job {seq}"))?
             }
-            State::Active => self.returned(&live, ready, scene)?,
+            State::Active => self.returned(&live, ready, context)?,
             _ => {
                 let due = live.due.is_some_and(|due| due <= self.wall);
-                ensure(due && !scene.was_frozen, Rule::Time, || {
+                ensure(due && !context.was_frozen, Rule::Time, || {
                     format!("job {seq} was not due: {live:?} at {:?}", self.wall)
                 })?;
             }
@@ -294,13 +294,13 @@ impl World {
         Ok(())
     }
 
-    fn finish(&mut self, finish: &Finish, scene: &Scene<'_>) -> Check {
+    fn finish(&mut self, finish: &Finish, context: &StepContext<'_>) -> Check {
         let seq = finish.seq;
         let Some(live) = self.jobs.get(&seq).and_then(Job::live).cloned() else {
             return Ok(());
         };
-        self.ended(&live, finish, scene)?;
-        self.pause_after_failure(&live, scene)?;
+        self.ended(&live, finish, context)?;
+        self.pause_after_failure(&live, context)?;
         self.change(seq, |job| {
             job.place = JobRow::Done(Done {
                 seq,
@@ -321,8 +321,8 @@ impl World {
         Ok(())
     }
 
-    fn revive(&mut self, seq: Seq, enqueued: Millis, scene: &Scene<'_>) -> Check {
-        match &scene.step.command {
+    fn revive(&mut self, seq: Seq, enqueued: Millis, context: &StepContext<'_>) -> Check {
+        match &context.step.command {
             Command::Replay(due) if due.iter().any(|due| due.seq == seq) => {
                 self.check_replayed(seq)?;
             }
@@ -331,7 +331,7 @@ impl World {
                     command,
                     Command::Retry(_) | Command::RetryOnly(..) | Command::RetryAs(..)
                 );
-                ensure(retried && scene.names(seq), Rule::Unasked, || {
+                ensure(retried && context.names(seq), Rule::Unasked, || {
                     format!("nobody retried job {seq}")
                 })?;
             }
@@ -345,12 +345,12 @@ impl World {
         Ok(())
     }
 
-    fn delete(&mut self, seq: Seq, scene: &Scene<'_>) -> Check {
+    fn delete(&mut self, seq: Seq, context: &StepContext<'_>) -> Check {
         let Some(job) = self.jobs.get(&seq) else {
             return Err(Violation::new(Rule::Lost, format!("job {seq} is not there")));
         };
-        let asked = match (&scene.step.command, &job.place) {
-            (Command::Delete(_), _) => scene.names(seq) && job.state() != State::Active,
+        let asked = match (&context.step.command, &job.place) {
+            (Command::Delete(_), _) => context.names(seq) && job.state() != State::Active,
             (Command::DeleteOnly(_, only), row) => {
                 let is_selected = match (only.selected, row) {
                     (Selected::Waiting, JobRow::Live(_)) => job.state() != State::Active,
@@ -362,11 +362,11 @@ impl World {
                     }
                     _ => false,
                 };
-                scene.names(seq) && is_selected
+                context.names(seq) && is_selected
             }
             (Command::Prune(_), JobRow::Done(_)) => {
                 self.check_pruned(seq)?;
-                scene.names(seq)
+                context.names(seq)
             }
             (Command::Forget(all), JobRow::Done(done)) => {
                 let overdue = done.purge_at.is_some_and(|at| at <= self.wall);

@@ -9,7 +9,7 @@ use rota_store::RowKind;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::scene::Scene;
+use super::step_context::StepContext;
 use super::violation::{Check, Rule, ensure};
 use super::world::World;
 use crate::MemoryStore;
@@ -74,8 +74,8 @@ impl World {
     }
 
     /// Only what is too old or too many goes, and only when it is looked for.
-    pub(super) fn trim_audit(&mut self, through: u64, scene: &mut Scene<'_>) -> Check {
-        ensure(matches!(scene.step.command, Command::TrimAudit(_)), Rule::Unasked, || {
+    pub(super) fn trim_audit(&mut self, through: u64, context: &mut StepContext<'_>) -> Check {
+        ensure(matches!(context.step.command, Command::TrimAudit(_)), Rule::Unasked, || {
             "nobody asked to trim the audit log".into()
         })?;
         let limits = self.config.audit;
@@ -88,7 +88,7 @@ impl World {
             ensure(too_many || too_old, Rule::Audit, || format!("entry {number} went too early"))?;
             self.audit.entries.pop_first();
             self.audit.anchor = hash;
-            scene.trimmed += 1;
+            context.trimmed += 1;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Caps on what all tenants share.
+//! Checks the caps on shared resources, per tenant and in total.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use rota_engine::{Cap, CapReached, Capped, Command, Refusal, Reply, WaiterId};
 use rota_model::envelope::NewJob;
 use rota_model::{QueueName, TenantId};
 
-use super::scene::Scene;
+use super::step_context::StepContext;
 use super::violation::{Check, Rule, ensure};
 use super::world::{Blocked, World};
 
@@ -40,7 +40,7 @@ impl Count<'_> {
 
 impl World {
     /// After a step: nobody has more than a cap allows, and nobody was refused below it.
-    pub(super) fn check_caps(&self, scene: &Scene<'_>) -> Check {
+    pub(super) fn check_caps(&self, context: &StepContext<'_>) -> Check {
         for capped in KINDS {
             let (count, cap) = (self.count(capped), self.cap(capped));
             let most = count.by_tenant.values().copied().max().unwrap_or(0);
@@ -48,22 +48,22 @@ impl World {
                 format!("{capped:?}: {} in all, {most} of one tenant, but {cap:?}", count.all)
             })?;
         }
-        match &scene.step.reply {
-            Reply::Refused(Refusal::CapReached(reached)) => self.check_reached(reached, scene),
+        match &context.step.reply {
+            Reply::Refused(Refusal::CapReached(reached)) => self.check_reached(reached, context),
             _ => Ok(()),
         }
     }
 
-    fn check_reached(&self, reached: &CapReached, scene: &Scene<'_>) -> Check {
+    fn check_reached(&self, reached: &CapReached, context: &StepContext<'_>) -> Check {
         let (count, cap) = (self.count(reached.capped), self.cap(reached.capped));
         // Whoever was answered in this step waited while the command was refused. What a job before it
         // in the same request would have made is counted, too.
-        let batch = match &scene.step.command {
+        let batch = match &context.step.command {
             Command::Enqueue(enqueue) => enqueue.jobs.len(),
             _ => 0,
         };
         let may_be = |told: usize, is: usize, more: usize| (is..=is + more).contains(&told);
-        let woken = scene.step.woken.len();
+        let woken = context.step.woken.len();
         let right = may_be(reached.all, count.all, woken + batch)
             && may_be(reached.own, count.of(reached.tenant.as_ref()), woken)
             && (reached.total, reached.per_tenant) == (cap.total, cap.per_tenant)

@@ -1,4 +1,4 @@
-//! What clients have been told, which nothing may take back.
+//! Records what clients were told, which must never be revoked.
 
 use std::collections::{BTreeMap, BTreeSet};
 

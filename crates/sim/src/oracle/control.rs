@@ -1,9 +1,9 @@
-//! What operators and workers have said, and what follows from it.
+//! Applies commands of operators and workers to the expected world, and checks their replies.
 
 use rota_engine::{CapReached, Capped, Command, Refusal, Reply};
 use rota_model::{Directive, LimitKey, WorkerId};
 
-use super::scene::Scene;
+use super::step_context::StepContext;
 use super::violation::{Check, Rule, ensure};
 use super::world::{Cron, World};
 use crate::runtime::Step;
@@ -124,9 +124,9 @@ impl World {
         }
     }
 
-    pub(super) fn worker_gone(&mut self, name: &str, scene: &Scene<'_>) -> Check {
+    pub(super) fn worker_gone(&mut self, name: &str, context: &StepContext<'_>) -> Check {
         let silent = self.silent_for(name);
-        let asked = match &scene.step.command {
+        let asked = match &context.step.command {
             Command::Deregister(id, _) => **id == *name,
             Command::DropStaleWorker(id) => {
                 **id == *name && silent.is_some_and(|ms| ms >= self.config.heartbeat_timeout_ms)

@@ -1,5 +1,5 @@
-//! What a command may cost the engine, counted in steps: in proportion to what the command names and to
-//! what comes of it, and not to what else is there.
+//! Bounds the steps that a command may take: in proportion to what it names and what results from it,
+//! independent of everything else in the engine.
 
 use rota_engine::Command;
 

@@ -1,4 +1,4 @@
-//! The dead letter: what enters it, what rules replay, and what may be pruned from it.
+//! Checks the dead letter: which jobs enter it, which are replayed, and which may be pruned.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use rota_model::{
 };
 use rota_store::Rewrite;
 
-use super::scene::Scene;
+use super::step_context::StepContext;
 use super::violation::{Check, Rule, Violation, ensure};
 use super::world::{Job, World};
 
@@ -19,14 +19,14 @@ type CountsByError = BTreeMap<Option<Arc<str>>, u64>;
 
 impl World {
     /// A job enters the dead letter in the step in which it died; later only its replay changes.
-    pub(super) fn bury(&mut self, seq: Seq, dead: &DeadRow, scene: &Scene<'_>) -> Check {
+    pub(super) fn bury(&mut self, seq: Seq, dead: &DeadRow, context: &StepContext<'_>) -> Check {
         let Some((done, class)) = self.dead_job(seq) else {
             let message = format!("job {seq} is buried alive");
             return Err(Violation::new(Rule::Transition, message));
         };
         match &done.dead {
             None => {
-                ensure(errors_of(seq, scene).contains(&&*dead.error), Rule::Reply, || {
+                ensure(errors_of(seq, context).contains(&&*dead.error), Rule::Reply, || {
                     format!("job {seq} did not die of {}", dead.error)
                 })?;
                 let due = self.replay_rule(&class, dead, done.at, &|_| 0).map(|(_, due)| due);
@@ -36,7 +36,7 @@ impl World {
             }
             Some(before) => {
                 let same = DeadRow { replay_at: before.replay_at, ..dead.clone() } == *before;
-                let asked = matches!(scene.step.command, Command::Replay(_));
+                let asked = matches!(context.step.command, Command::Replay(_));
                 ensure(same && asked, Rule::Unasked, || format!("job {seq} is buried again"))?;
                 let rule = self.replay_rule(&class, dead, done.at, &|rule| self.replays(seq, rule));
                 let due = rule.map(|(_, due)| due);
@@ -74,18 +74,18 @@ impl World {
     }
 
     /// A retried job that changes stays its tenant's. A new priority changes nothing else.
-    pub(super) fn rewrite(&mut self, rewrite: &Rewrite, scene: &Scene<'_>) -> Check {
+    pub(super) fn rewrite(&mut self, rewrite: &Rewrite, context: &StepContext<'_>) -> Check {
         let Rewrite { seq, class, body } = rewrite;
         let new = self.classes.get(class).cloned();
         let old = self.jobs.get(seq).map(|job| job.class.clone());
         let (Some(new), Some(old)) = (new, old) else {
             return Err(Violation::new(Rule::Lost, format!("job {seq} or its class is not there")));
         };
-        let asked = match &scene.step.command {
+        let asked = match &context.step.command {
             Command::RetryAs(_, change) => {
                 Class { tenant: old.tenant.clone(), ..change.class.clone() }
             }
-            Command::SetPriority(_, new) if scene.names(*seq) => {
+            Command::SetPriority(_, new) if context.names(*seq) => {
                 Class { priority: new.priority, ..Class::clone(&old) }
             }
             _ => return Err(Violation::new(Rule::Unasked, format!("job {seq} was rewritten"))),
@@ -196,9 +196,9 @@ impl World {
 }
 
 /// The types of errors that a job may have died of in this step.
-fn errors_of<'a>(seq: Seq, scene: &Scene<'a>) -> Vec<&'a str> {
+fn errors_of<'a>(seq: Seq, context: &StepContext<'a>) -> Vec<&'a str> {
     let mut errors = vec!["timeout", "visibility_timeout", "worker_lost"];
-    if let Command::Settle(all) = &scene.step.command {
+    if let Command::Settle(all) = &context.step.command {
         errors.extend(all.iter().filter_map(|settle| match settle {
             Settle::Nack(nack) if nack.job.seq == seq => Some(&*nack.failure.kind),
             _ => None,

@@ -1,7 +1,7 @@
-//! What queues are owed of the part of all dispatches that each of them is guaranteed.
+//! Tracks how many dispatches each queue is owed by its guaranteed part.
 //!
-//! What a queue is owed depends on when it had something to serve, which is not always certain from
-//! outside. So there are two numbers: what a queue is owed at least and at most.
+//! This depends on when the queue had a job that could start, which is not always certain from outside. So
+//! there are two numbers: the least and the most that a queue can be owed.
 
 use std::collections::{BTreeMap, BTreeSet};
 

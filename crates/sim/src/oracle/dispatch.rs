@@ -1,11 +1,11 @@
-//! Who may have which job next.
+//! Checks that each dispatched job was allowed to start and was next in order.
 
 use rota_engine::Fetch;
 use rota_model::row::JobRow;
 use rota_model::{Millis, Seq, State};
 use rota_store::Claim;
 
-use super::scene::Scene;
+use super::step_context::StepContext;
 use super::violation::{Check, Rule, Violation, ensure};
 use super::world::{Job, Lease, World};
 
@@ -26,11 +26,11 @@ impl World {
         !quiet && worker.concurrency.is_none_or(|most| holds < most as usize)
     }
 
-    pub(super) fn claim(&mut self, claim: &Claim, scene: &mut Scene<'_>) -> Check {
+    pub(super) fn claim(&mut self, claim: &Claim, context: &mut StepContext<'_>) -> Check {
         let seq = claim.seq;
         // Jobs may be given out to several waiting fetches by turns.
-        let answered = scene.claims.iter().position(|(_, answer)| answer.seq == seq);
-        let Some((fetch, answer)) = answered.and_then(|at| scene.claims.remove(at)) else {
+        let answered = context.claims.iter().position(|(_, answer)| answer.seq == seq);
+        let Some((fetch, answer)) = answered.and_then(|at| context.claims.remove(at)) else {
             let message = format!("job {seq} was claimed for nobody");
             return Err(Violation::new(Rule::Reply, message));
         };
@@ -85,10 +85,10 @@ impl World {
         seq: Seq,
         due: Millis,
         reserved_ms: u64,
-        scene: &Scene<'_>,
+        context: &StepContext<'_>,
     ) -> Check {
         let active = self.jobs.get(&seq).is_some_and(|job| job.state() == State::Active);
-        ensure(active && scene.names(seq), Rule::Unasked, || {
+        ensure(active && context.names(seq), Rule::Unasked, || {
             format!("nobody may extend job {seq}")
         })?;
         let until = self.at + reserved_ms;

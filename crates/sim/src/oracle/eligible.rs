@@ -1,4 +1,4 @@
-//! Which jobs could certainly be handed out, and whose turn it is among them.
+//! Finds the jobs that could certainly be dispatched, and the one among them that is next.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -96,7 +96,7 @@ impl World {
             })?;
             let own = other.class.tenant == class.tenant;
             let same = own || fifo && fetch.tenant.is_none();
-            // At one level, a priority is of no account among tenants: a boost may stand for it.
+            // Within a level, priorities do not count between tenants: a boost may have raised one.
             let urgency = |class: &Class| own.then(|| Reverse(self.priority_of(class)));
             let older = (urgency(other.class), other.seq) < (urgency(class), seq);
             // Whoever waits for a limit may have to let others go first who wait for it as well.

@@ -1,4 +1,4 @@
-//! The table of the Open Job Spec: which state may follow which.
+//! The state transitions that the Open Job Spec allows.
 
 use rota_model::{Ending, State};
 

@@ -1,13 +1,13 @@
-//! Limits: how often, and how many at once, the jobs of a key start.
+//! Checks rate limits: how many jobs of a key start in a period, and how many are active at once.
 //!
-//! Every start of a key is kept. A start is judged by the numbers that held its job at that time,
-//! against all starts of the key, and by the times that users see: `started` of the claims.
-//! What must be let in is judged by the slower of the two clocks, by which limits are counted.
+//! Every start of a key is recorded. A start is checked against all starts of its key, by the numbers that
+//! applied to its job at that time and by the times that users see: `started` of the claims. Whether a job
+//! should have been let in is checked by the slower of the two clocks, by which the engine counts limits.
 
 use rota_engine::{Capped, Command, NumbersEdit, PutLimit};
 use rota_model::{Class, LimitKey, LimitNumbers, Millis, Rate, RateLimit, Scope, TenantId};
 
-use super::moment::{Moment, Restart};
+use super::stored_time::{Moment, Restart};
 use super::violation::{Check, Rule, ensure};
 use super::world::World;
 

@@ -1,8 +1,8 @@
-//! What must be true, written from the specification and apart from the engine.
+//! Checks every step of the engine against the specification, without sharing code with the engine.
 //!
-//! The oracle sees what clients ask and are told, and the changes that the store is given. From
-//! these it keeps two worlds: one as of the last commit, which a crash goes back to, and one that
-//! includes everything decided since.
+//! The oracle sees requests, replies and the mutations written to the store. From these it maintains two
+//! copies of the expected state: one as of the last commit, to which a crash returns, and one that includes
+//! everything since.
 
 mod accounts;
 mod apply;
@@ -11,23 +11,23 @@ mod caps;
 mod clients;
 mod control;
 mod cost;
-mod crossings;
 mod dead_letter;
 mod debts;
 mod dispatch;
 mod eligible;
-mod glance;
-mod leaving;
+mod exceeded_quotas;
+mod execution_end;
 mod lifecycle;
 mod limits;
-mod moment;
 mod pools;
 mod queue_turns;
 mod quotas;
 mod replies;
-mod scene;
 mod schedules;
-mod tallies;
+mod shown_counts;
+mod shown_figures;
+mod step_context;
+mod stored_time;
 mod tenants;
 mod throttles;
 mod turns;

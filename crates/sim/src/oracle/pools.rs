@@ -1,4 +1,4 @@
-//! Pools: their bounds, whom they shut out, and the part of each queue.
+//! Checks pools: concurrency, isolation, and the guaranteed part of each queue.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How the queues of one tenant take turns in pool scope.
+//! Checks how one tenant's queues take turns in pool scope.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Quotas and bounds: what may come in.
+//! Checks that enqueued jobs fit their tenant's quotas and their queue's bounds.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use rota_model::envelope::NewJob;
 use rota_model::{Ending, QueueName, Quota, Seq, State, TenantId};
 use rota_store::{Finish, Mutation};
 
-use super::moment::Moment;
-use super::scene::Scene;
+use super::step_context::StepContext;
+use super::stored_time::Moment;
 use super::violation::{Check, Rule, ensure};
 use super::world::World;
 
@@ -46,32 +46,32 @@ impl World {
     }
 
     /// After a step: what it let in was allowed, and what it refused was not.
-    pub(super) fn check_admission(&self, scene: &Scene<'_>) -> Check {
+    pub(super) fn check_admission(&self, context: &StepContext<'_>) -> Check {
         if let (Command::Enqueue(enqueue), Reply::Refused(refusal)) =
-            (&scene.step.command, &scene.step.reply)
+            (&context.step.command, &context.step.reply)
         {
-            let inserted = scene.step.mutations.iter().any(|m| matches!(m, Mutation::Insert(..)));
-            let dropped = scene.step.mutations.iter().any(|m| matches!(m, Mutation::Finish(_)));
+            let inserted = context.step.mutations.iter().any(|m| matches!(m, Mutation::Insert(..)));
+            let dropped = context.step.mutations.iter().any(|m| matches!(m, Mutation::Finish(_)));
             ensure(!inserted, Rule::Quota, || "a part of what was refused came in".into())?;
             ensure(!dropped, Rule::Quota, || "jobs made room for what was refused".into())?;
             return self.check_refusal(refusal, &enqueue.jobs);
         }
         let tenants: BTreeSet<&TenantId> =
-            scene.brought.iter().map(|job| &job.class.tenant).collect();
-        tenants.into_iter().try_for_each(|tenant| self.check_quota(tenant, scene))?;
+            context.brought.iter().map(|job| &job.class.tenant).collect();
+        tenants.into_iter().try_for_each(|tenant| self.check_quota(tenant, context))?;
         let queues: BTreeSet<&QueueName> =
-            scene.brought.iter().map(|job| &job.class.queue).collect();
-        queues.into_iter().try_for_each(|queue| self.check_bound(queue, scene))
+            context.brought.iter().map(|job| &job.class.queue).collect();
+        queues.into_iter().try_for_each(|queue| self.check_bound(queue, context))
     }
 
-    fn check_quota(&self, id: &TenantId, scene: &Scene<'_>) -> Check {
+    fn check_quota(&self, id: &TenantId, context: &StepContext<'_>) -> Check {
         let config = self.tenant(id);
-        if config.quota == Some(Quota::Soft) || scene.came_in(|_, tenant| tenant == id) == 0 {
+        if config.quota == Some(Quota::Soft) || context.came_in(|_, tenant| tenant == id) == 0 {
             return Ok(());
         }
-        let scheduled = scene.came_in(|job, tenant| tenant == id && job == State::Scheduled) > 0;
+        let scheduled = context.came_in(|job, tenant| tenant == id && job == State::Scheduled) > 0;
         // What left or was started in the same step did so after it came in.
-        let since = scene.went_out();
+        let since = context.went_out();
         let load = self.load(|_, tenant| tenant == id);
         let depth = config.max_queue_depth.is_none_or(|most| load.depth <= most + since);
         ensure(depth, Rule::Quota, || format!("{id} has {} waiting: {config:?}", load.depth))?;
@@ -88,19 +88,21 @@ impl World {
         })
     }
 
-    fn check_bound(&self, name: &QueueName, scene: &Scene<'_>) -> Check {
+    fn check_bound(&self, name: &QueueName, context: &StepContext<'_>) -> Check {
         let Some(bounds) = self.queues.get(name).and_then(|queue| queue.bounds) else {
             return Ok(());
         };
         let load = self.load(|queue, _| queue == name);
         let over = |is: u64, most: u64| most > 0 && is > most;
         let full = over(load.depth, bounds.max_depth) || over(load.bytes, bounds.max_bytes);
-        let returned =
-            scene.moves.iter().any(|(seq, state)| *state != State::Active && !scene.is_new(*seq));
+        let returned = context
+            .moves
+            .iter()
+            .any(|(seq, state)| *state != State::Active && !context.is_new(*seq));
         ensure(!full || returned, Rule::Quota, || {
             format!("{name} has {} jobs of {} bytes: {bounds:?}", load.depth, load.bytes)
         })?;
-        let ours = scene.brought.iter().filter(|job| job.class.queue == *name);
+        let ours = context.brought.iter().filter(|job| job.class.queue == *name);
         let parts: BTreeSet<&TenantId> = ours.map(|job| &job.class.tenant).collect();
         for id in parts {
             let load = self.load(|queue, tenant| queue == name && tenant == id);
@@ -178,24 +180,24 @@ impl World {
 
     /// A job was dropped so that newer ones fit: it was the oldest of its queue, or of its tenant's
     /// part where that is bounded.
-    pub(super) fn is_oldest_of_full(&self, finish: &Finish, scene: &Scene<'_>) -> bool {
+    pub(super) fn is_oldest_of_full(&self, finish: &Finish, context: &StepContext<'_>) -> bool {
         let Some(job) = self.jobs.get(&finish.seq) else { return false };
         let Some(queue) = self.queues.get(&job.class.queue) else { return false };
         let bounds = queue.bounds.filter(|b| b.strategy == Backpressure::DropOldest);
         let Some(bounds) = bounds else { return false };
-        let owed = !scene.was_frozen && self.owes_run_of(&job.class.queue)
-            || self.triggers_run_of(&job.class.queue, scene);
+        let owed = !context.was_frozen && self.owes_run_of(&job.class.queue)
+            || self.triggers_run_of(&job.class.queue, context);
         let newcomer = |of: &TenantId| {
-            let mut ours = scene.brought.iter().filter(|new| new.class.queue == job.class.queue);
+            let mut ours = context.brought.iter().filter(|new| new.class.queue == job.class.queue);
             owed || ours.any(|new| new.class.tenant == *of)
         };
         // What goes is chosen before the first goes; that may set a run of a schedule free.
-        let kept = |seq: &&Seq| **seq == finish.seq || !scene.freed.contains(seq);
+        let kept = |seq: &&Seq| **seq == finish.seq || !context.freed.contains(seq);
         let heads = queue.ready.values().filter_map(|seqs| seqs.iter().find(kept));
         let own =
             |seq: &&Seq| self.jobs.get(*seq).map(|j| &j.class.tenant) == Some(&job.class.tenant);
         let is_oldest = heads.clone().min() == Some(&finish.seq)
-            && (owed || scene.brought.iter().any(|new| new.class.queue == job.class.queue));
+            && (owed || context.brought.iter().any(|new| new.class.queue == job.class.queue));
         let part_bounded = bounds.tenant_max_depth > 0 || bounds.tenant_max_bytes > 0;
         let is_own_oldest = part_bounded
             && newcomer(&job.class.tenant)
@@ -204,7 +206,7 @@ impl World {
     }
 }
 
-impl Scene<'_> {
+impl StepContext<'_> {
     /// How many of the jobs that this step brought are of this kind.
     fn came_in(&self, of: impl Fn(State, &TenantId) -> bool) -> usize {
         let mut all = self.step.mutations.iter();

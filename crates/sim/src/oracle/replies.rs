@@ -1,4 +1,4 @@
-//! An answer says what happened, and nothing else.
+//! Checks that each reply matches what happened.
 
 use rota_engine::{
     Admission, BeatReply, CapReached, Capped, Changed, Command, Enqueue, Fetch, Holder, Refusal,
@@ -10,14 +10,14 @@ use rota_store::Mutation;
 
 use super::apply::is_named;
 use super::caps::is_full;
-use super::leaving::speaks_for;
-use super::scene::Scene;
+use super::execution_end::speaks_for;
+use super::step_context::StepContext;
 use super::violation::{Check, Rule, Violation, ensure};
 use super::world::World;
 
 impl World {
-    pub(super) fn check_reply(&self, scene: &Scene<'_>) -> Check {
-        let step = scene.step;
+    pub(super) fn check_reply(&self, context: &StepContext<'_>) -> Check {
+        let step = context.step;
         match (&step.command, &step.reply) {
             (
                 Command::Fetch(fetch),
@@ -25,8 +25,8 @@ impl World {
                     capped: Capped::WaitingFetches,
                     ..
                 })),
-            ) => self.check_missed(fetch, scene),
-            (Command::TriggerCron(name), _) => self.check_triggered(name, scene),
+            ) => self.check_missed(fetch, context),
+            (Command::TriggerCron(name), _) => self.check_triggered(name, context),
             (Command::CreateQueue(name, _), Reply::Refused(Refusal::QueueExists)) => {
                 ensure(self.queues.contains_key(name), Rule::Reply, || format!("no {name} yet"))
             }
@@ -49,7 +49,7 @@ impl World {
             (Command::Fetch(fetch), Reply::Fetched(claims)) => {
                 ensure(claims.len() <= fetch.count, Rule::Reply, || "too many".into())?;
                 match claims.len() < fetch.count {
-                    true => self.check_missed(fetch, scene),
+                    true => self.check_missed(fetch, context),
                     false => Ok(()),
                 }
             }
@@ -57,7 +57,7 @@ impl World {
             (Command::Settle(words), Reply::Settled(outcomes)) => {
                 same_length(words, outcomes)?;
                 let mut both = words.iter().zip(outcomes);
-                both.try_for_each(|(word, outcome)| self.check_settled(word, outcome, scene))
+                both.try_for_each(|(word, outcome)| self.check_settled(word, outcome, context))
             }
             (Command::Beat(beat), Reply::Beat(reply)) => {
                 self.check_beat(&beat.worker, &beat.jobs, reply)
@@ -88,7 +88,7 @@ impl World {
                 ensure(fits, Rule::Reply, || format!("replayed {count}"))
             }
             (Command::TrimAudit(_), Reply::Forgotten(count)) => {
-                ensure(scene.trimmed == *count, Rule::Reply, || format!("trimmed {count}"))
+                ensure(context.trimmed == *count, Rule::Reply, || format!("trimmed {count}"))
             }
             (Command::Forget(all), Reply::Forgotten(count)) => {
                 ensure(all.jobs.len() == *count, Rule::Reply, || format!("forgot {count}"))
@@ -111,9 +111,9 @@ impl World {
 
     /// Whoever holds an execution is heard, and nobody else.
     /// A fetch that did not get all that it asked for could have had no more.
-    fn check_missed(&self, fetch: &Fetch, scene: &Scene<'_>) -> Check {
+    fn check_missed(&self, fetch: &Fetch, context: &StepContext<'_>) -> Check {
         // What its claims made room for came in after it was answered.
-        let missed = self.could_have(fetch, |seq| !scene.is_new(seq));
+        let missed = self.could_have(fetch, |seq| !context.is_new(seq));
         ensure(missed.is_none(), Rule::Waiting, || format!("a fetch did not get job {missed:?}"))
     }
 
@@ -121,22 +121,22 @@ impl World {
         &self,
         word: &Settle,
         outcome: &Result<Settled, Refusal>,
-        scene: &Scene<'_>,
+        context: &StepContext<'_>,
     ) -> Check {
         let (target, holder) = match word {
             Settle::Ack(ack) => (&ack.job, &ack.holder),
             Settle::Nack(nack) => (&nack.job, &nack.holder),
         };
-        let named = scene.before.iter().filter(|(seq, _)| *seq == target.seq);
+        let named = context.before.iter().filter(|(seq, _)| *seq == target.seq);
         if named.count() > 1 {
             return Ok(());
         }
         let right = match outcome {
             Ok(settled) => {
-                holds(target, holder) && scene.moves.contains(&(target.seq, settled.state))
+                holds(target, holder) && context.moves.contains(&(target.seq, settled.state))
             }
             Err(Refusal::NotActive { state }) => {
-                scene.state_before(target.seq) == Some(*state) && *state != State::Active
+                context.state_before(target.seq) == Some(*state) && *state != State::Active
             }
             Err(Refusal::NotHolder { .. }) => {
                 target.state() == State::Active && !holds(target, holder)

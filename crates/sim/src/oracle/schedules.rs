@@ -1,10 +1,10 @@
-//! Recurring schedules: when they may run, and what a run does to the one before.
+//! Checks recurring schedules: when they may run, and their overlap policies.
 
 use rota_engine::{Backpressure, Bounds, Capped, Command, Overlap, Refusal, Reply};
 use rota_model::{CronName, Live, Millis, QueueName, Quota, Seq, State, TenantId};
 use rota_store::{Mutation, NewRow, RowKind};
 
-use super::scene::Scene;
+use super::step_context::StepContext;
 use super::violation::{Check, Rule, Violation, ensure};
 use super::world::{Cron, World};
 
@@ -28,7 +28,7 @@ impl World {
         &mut self,
         row: &NewRow,
         live: &Live,
-        scene: &Scene<'_>,
+        context: &StepContext<'_>,
     ) -> Result<CronName, Violation> {
         let seq = row.seq;
         let Some(name) = self.cron_name(row).filter(|name| self.crons.contains_key(name)) else {
@@ -37,9 +37,9 @@ impl World {
         };
         let earlier = self.unfinished_runs(&name);
         let wall = self.wall;
-        let asked = matches!(&scene.step.command, Command::TriggerCron(asked) if *asked == name);
+        let asked = matches!(&context.step.command, Command::TriggerCron(asked) if *asked == name);
         let cron = self.crons.get_mut(&name).expect("the schedule was just found");
-        let due = cron.owes(wall) && !scene.was_frozen;
+        let due = cron.owes(wall) && !context.was_frozen;
         ensure(due || asked, Rule::Cron, || format!("{name} ran when it was not due"))?;
         let (alone, held) = match cron.overlap {
             Overlap::Skip | Overlap::CancelPrevious => (earlier.is_empty(), false),
@@ -56,19 +56,19 @@ impl World {
     }
 
     /// A schedule runs when it is told to, unless its policy or a limit is in the way.
-    pub(super) fn check_triggered(&self, name: &CronName, scene: &Scene<'_>) -> Check {
-        let right = match (&scene.step.reply, self.crons.get(name)) {
+    pub(super) fn check_triggered(&self, name: &CronName, context: &StepContext<'_>) -> Check {
+        let right = match (&context.step.reply, self.crons.get(name)) {
             (Reply::Refused(Refusal::UnknownCron), cron) => cron.is_none(),
             (Reply::Refused(Refusal::RunUnfinished { run }), Some(cron)) => {
                 cron.overlap == Overlap::Skip && self.unfinished_runs(name).contains(run)
             }
-            (Reply::Refused(_), Some(cron)) => !self.must_run(name, cron, scene),
+            (Reply::Refused(_), Some(cron)) => !self.must_run(name, cron, context),
             (Reply::Triggered { job, .. }, Some(_)) => {
                 self.jobs.get(&job.seq).is_some_and(|run| run.run_of.as_ref() == Some(name))
             }
             _ => false,
         };
-        ensure(right, Rule::Cron, || format!("{name} was triggered: {:?}", scene.step.reply))
+        ensure(right, Rule::Cron, || format!("{name} was triggered: {:?}", context.step.reply))
     }
 
     pub(super) fn check_schedules(&self) -> Check {
@@ -88,14 +88,14 @@ impl World {
 
     /// Nothing can have kept this schedule's run out in this step: not an earlier run, nor a queue or
     /// a run too many, nor a quota or a bound, even if all that moved had been in the way when it was due.
-    fn must_run(&self, name: &CronName, cron: &Cron, scene: &Scene<'_>) -> bool {
-        let ended = scene.moves.iter().any(|(_, state)| state.is_terminal());
+    fn must_run(&self, name: &CronName, cron: &Cron, context: &StepContext<'_>) -> bool {
+        let ended = context.moves.iter().any(|(_, state)| state.is_terminal());
         let alone = !ended && self.unfinished_runs(name).is_empty();
         let queue = self.queues.get(&cron.queue);
         let bounds = queue.and_then(|queue| queue.bounds);
-        let more = scene.moves.len() as u64 + 1;
+        let more = context.moves.len() as u64 + 1;
         // These may have gone after the run was left out.
-        let gone = scene.step.mutations.iter().filter(|mutation| {
+        let gone = context.step.mutations.iter().filter(|mutation| {
             matches!(mutation, Mutation::DropClass(_) | Mutation::Remove(RowKind::Queue, _))
         });
         let gone = more as usize + gone.count();
@@ -141,17 +141,17 @@ impl World {
     }
 
     /// Somebody triggers a schedule that brings a job into this queue.
-    pub(super) fn triggers_run_of(&self, queue: &QueueName, scene: &Scene<'_>) -> bool {
-        let Command::TriggerCron(name) = &scene.step.command else { return false };
+    pub(super) fn triggers_run_of(&self, queue: &QueueName, context: &StepContext<'_>) -> bool {
+        let Command::TriggerCron(name) = &context.step.command else { return false };
         self.crons.get(name).is_some_and(|cron| cron.queue == *queue)
     }
 
     /// What was left out is not made up for.
-    pub(super) fn settle_left_out(&mut self, scene: &Scene<'_>) {
+    pub(super) fn settle_left_out(&mut self, context: &StepContext<'_>) {
         let wall = self.wall;
         let left_out = |(name, cron): (&CronName, &Cron)| {
             let owes = !self.maintenance && cron.owes(wall);
-            (owes && !self.must_run(name, cron, scene)).then(|| name.clone())
+            (owes && !self.must_run(name, cron, context)).then(|| name.clone())
         };
         let names: Vec<_> = self.crons.iter().filter_map(left_out).collect();
         for name in names {

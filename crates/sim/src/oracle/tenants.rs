@@ -1,11 +1,11 @@
-//! Tenants: what was said about them, and what that means for a job of theirs.
+//! Tracks the configuration of tenants, and what it implies for their jobs.
 
 use std::collections::BTreeSet;
 
 use rota_engine::{Command, FairStrategy, PriorityScope};
 use rota_model::{Class, Millis, QueueName, TenantConfig, TenantId};
 
-use super::moment::Moment;
+use super::stored_time::Moment;
 use super::world::World;
 
 #[derive(Clone, Default)]

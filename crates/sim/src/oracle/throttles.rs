@@ -1,5 +1,5 @@
-//! Throttles of noisy tenants: what one looks like, and that it ends. When one must begin is for the
-//! trials to say, which know all that a tenant did.
+//! Checks the form and the end of throttles of noisy tenants. The trials check when a throttle must begin,
+//! because they know everything that a tenant did.
 
 use rota_engine::{Command, Engine, EventKind, FairStrategy, Throttle};
 use rota_model::{Millis, TenantId, Weight};

@@ -1,6 +1,5 @@
-//! Fairness: while two tenants both have something to be served at one level of one account, what
-//! they are given, divided by their weights, differs by no more than one job of each. An account is
-//! over one queue, or in pool scope over all queues of a pool or fetch.
+//! Checks fairness between tenants: while two tenants both have jobs that can be served at one priority of one
+//! account, their dispatches divided by their weights differ by at most one job of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 

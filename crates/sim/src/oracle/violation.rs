@@ -1,4 +1,4 @@
-//! What an oracle may object to.
+//! The rules that a run can violate.
 
 use std::fmt;
 
@@ -10,51 +10,51 @@ pub enum Rule {
     CompletedTwice,
     /// A job was taken from its worker, or handed to another, before its time.
     HandedTwice,
-    /// A step that the lifecycle does not know.
+    /// A state transition that the lifecycle does not allow.
     Transition,
     /// A number shown is not the number of jobs there are.
     Counts,
-    /// Attempts do not follow executions.
+    /// The number of attempts does not match the executions.
     Attempts,
-    /// Not the job whose turn it was.
+    /// Another job should have been dispatched.
     Order,
-    /// Before its time, after its deadline, or not when it was due.
+    /// A job started before its time or after its deadline, or did not start when due.
     Time,
-    /// Handed out although a pause, a limit or an operator forbade it.
+    /// A job was dispatched despite a pause, a limit or maintenance mode.
     Gate,
-    /// More or sooner than a limit allows.
+    /// More starts, or earlier ones, than a rate limit allows.
     Limit,
     /// A tenant got more than its share.
     Fair,
     /// A tenant got more than its share of all queues of a pool or fetch.
     FairAcross,
-    /// A tenant was throttled without a reason, or not when it should have been, or not as it should.
+    /// A tenant was throttled without a reason, was not throttled, or was throttled wrongly.
     Throttle,
     /// A queue got less than it is guaranteed.
     Starved,
     /// A tenant was served from its other queues for too long.
     PassedOver,
-    /// More came in than a quota or a bound allows, or less.
+    /// More or fewer jobs were accepted than a quota or a bound allows.
     Quota,
-    /// A fetch without its answer, or with two.
+    /// A fetch was not answered, or was answered twice.
     Waiting,
     /// A schedule ran when it should not have, or did not when it should.
     Cron,
     /// The audit log does not say what was done, or its chain is broken.
     Audit,
-    /// An answer does not say what happened.
+    /// A reply does not match what happened.
     Reply,
-    /// Something changed for which nobody asked.
+    /// A change that no request asked for.
     Unasked,
-    /// The store had to refuse a batch.
+    /// The store rejected a batch.
     Store,
-    /// A command took more steps than what it does is worth.
+    /// A command took more steps than its size and its results justify.
     Cost,
-    /// A restart would change what happens next.
+    /// A restart would change what the engine does next.
     Rebuild,
     /// The same seed gave two different runs.
     Determinism,
-    /// The engine gave up.
+    /// The engine panicked.
     Panic,
 }
 

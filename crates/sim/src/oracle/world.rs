@@ -1,4 +1,4 @@
-//! The world as it should be: kept in plain maps, from requests and changes alone.
+//! The expected state of the server, derived from requests and mutations only and kept in plain maps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use rota_model::{
 use super::audit::AuditLog;
 use super::debts::Debts;
 use super::limits::{Key, Partition};
-use super::moment::Restart;
 use super::pools::Pool;
 use super::queue_turns::QueueTurns;
+use super::stored_time::Restart;
 use super::tenants::Tenant;
 use super::turns::Turns;
 

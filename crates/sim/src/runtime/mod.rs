@@ -1,6 +1,5 @@
-//! The loop around the engine, in the style of the real one but with every wait in the open:
-//! commands are applied one after another, batches are sealed, committed and reported, and the
-//! simulation decides when each of these happens and whether it fails.
+//! Drives the engine as the real server does: applies commands, seals batches, commits them and sends replies.
+//! The simulation decides when each of these happens and whether it fails.
 
 mod note;
 mod pipeline;

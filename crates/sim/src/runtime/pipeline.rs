@@ -1,4 +1,4 @@
-//! From decided to durable to told.
+//! Seals batches, commits them to the store, and reports them to the engine.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! From ids to jobs: the store's word, corrected by what is still on its way there.
+//! Resolves job ids to jobs from the store's data and uncommitted mutations.
 
 use std::collections::BTreeSet;
 

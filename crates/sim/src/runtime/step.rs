@@ -1,4 +1,4 @@
-//! One command, all that followed from it, and how that reads.
+//! One command with everything that the engine produced for it, and its line in the trace.
 
 use std::fmt;
 

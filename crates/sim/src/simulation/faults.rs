@@ -1,4 +1,4 @@
-//! What goes wrong.
+//! Injects crashes and failed commits.
 
 use super::Simulation;
 use crate::oracle::{Check, Rule, Violation};

@@ -1,6 +1,7 @@
-//! One tenant does what it can to make everyone's commands expensive: each of its jobs has a type, a
-//! priority, a key and numbers of its own, and many of its fetches wait. Whatever it does, no command of
-//! any client costs more steps than what it names and what comes of it.
+//! Checks that a hostile tenant cannot make other clients' commands expensive.
+//!
+//! Each of its jobs has its own type, priority, limit key and numbers, and many of its fetches wait. Still, no
+//! command may take more steps than what it names and what results from it justify.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use rota_model::{
     Class, JobType, LimitKey, LimitNumbers, OnLimit, Policy, QueueName, Rate, RateLimit, Scope, Seq,
 };
 
-use super::stand::{Stand, class, tenant};
+use super::engine_driver::{EngineDriver, class, tenant};
 use crate::oracle::Check;
 use crate::rng::Rng;
 use crate::sabotage::Sabotage;
@@ -22,8 +23,8 @@ const QUIET: usize = 1;
 pub(super) fn run(mut rng: Rng, sabotage: Option<Sabotage>) -> Check {
     let queues = Cap { total: 1_000, per_tenant: 1_000 };
     let config = Config { caps: Caps { queues, ..Caps::default() }, ..Config::default() };
-    let mut stand = Stand::new(config, rng.fork());
-    stand.scans = sabotage == Some(Sabotage::Scan);
+    let mut driver = EngineDriver::new(config, rng.fork());
+    driver.scans = sabotage == Some(Sabotage::Scan);
     let mut hostile =
         Hostile { kinds: rng.one_of([10, 1_000, 10_000]), waiters: 0, active: vec![] };
     for n in 0..COMMANDS {
@@ -31,20 +32,20 @@ pub(super) fn run(mut rng: Rng, sabotage: Option<Sabotage>) -> Check {
             0 => {
                 let class = hostile.class(&mut rng);
                 let count = rng.one_of([1, 1, 50]);
-                stand.enqueue(HOSTILE, &class, count)?;
+                driver.enqueue(HOSTILE, &class, count)?;
             }
-            1 => hostile.fetch(&mut stand, &mut rng, n),
-            2 => hostile.settle(&mut stand, &mut rng)?,
-            3 => stand.pass(rng.one_of([1, 200, 5_000])),
+            1 => hostile.fetch(&mut driver, &mut rng, n),
+            2 => hostile.settle(&mut driver, &mut rng)?,
+            3 => driver.pass(rng.one_of([1, 200, 5_000])),
             _ => {
-                stand.enqueue(QUIET, &class(tenant(QUIET), "sim.work"), 1)?;
-                if let Some((seq, _)) = stand.fetch() {
-                    stand.end(seq, true)?;
+                driver.enqueue(QUIET, &class(tenant(QUIET), "sim.work"), 1)?;
+                if let Some((seq, _)) = driver.fetch() {
+                    driver.end(seq, true)?;
                 }
             }
         }
     }
-    stand.over_budget.map_or(Ok(()), Err)
+    driver.over_budget.map_or(Ok(()), Err)
 }
 
 struct Hostile {
@@ -94,7 +95,7 @@ impl Hostile {
     }
 
     /// It waits for its own jobs or for anybody's, in some queues or in all.
-    fn fetch(&mut self, stand: &mut Stand, rng: &mut Rng, n: u64) {
+    fn fetch(&mut self, driver: &mut EngineDriver, rng: &mut Rng, n: u64) {
         let queues = rng.one_of([1, 3, QUEUES]);
         let from = rng.below(QUEUES);
         let queues = (0..queues).map(|at| queue((from + at) % QUEUES)).collect();
@@ -104,16 +105,16 @@ impl Hostile {
             self.waiters += 1;
             fetch.wait = Some((WaiterId(n), 60_000));
         }
-        if let Reply::Fetched(claims) = stand.apply(Command::Fetch(fetch)) {
+        if let Reply::Fetched(claims) = driver.apply(Command::Fetch(fetch)) {
             self.active.extend(claims.iter().map(|claim| claim.seq));
         }
     }
 
-    fn settle(&mut self, stand: &mut Stand, rng: &mut Rng) -> Check {
+    fn settle(&mut self, driver: &mut EngineDriver, rng: &mut Rng) -> Check {
         let count = self.active.len().min(rng.one_of([1, 10]));
         for seq in self.active.drain(..count) {
-            if stand.engine.active_job(seq).is_some() {
-                stand.end(seq, rng.percent(50))?;
+            if driver.engine.active_job(seq).is_some() {
+                driver.end(seq, rng.percent(50))?;
             }
         }
         Ok(())

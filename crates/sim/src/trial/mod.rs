@@ -1,13 +1,12 @@
-//! Long runs of one kind of load, with an oracle that knows exactly what that load must lead to.
-//! The storm of [`crate::run_seed`] asks for everything and can judge only what holds everywhere;
-//! here little happens, for long, and the bounds are as narrow as they can be derived.
+//! Trials: long runs with a single kind of load and an oracle with exact bounds for it. [`crate::run_seed`]
+//! mixes all requests and can only check what holds for every load.
 
+mod engine_driver;
 mod hostile;
 mod noise;
 mod noise_model;
 mod runtime;
 mod shared_key;
-mod stand;
 
 use crate::oracle::Check;
 use crate::rng::Rng;

@@ -1,13 +1,13 @@
-//! Loud neighbours: throttled only for what they do, to what is configured, for as long as that
-//! lasts, and served all the while.
+//! Checks that noisy tenants are throttled only for their own behaviour, as configured, and that they are still
+//! served.
 
 use std::collections::BTreeSet;
 
 use rota_engine::{Command, Config, EventKind, Noisy, Reply};
 use rota_model::{QueueName, Seq, TenantConfig, TenantId, Weight};
 
+use super::engine_driver::{EngineDriver, class, tenant};
 use super::noise_model::{Did, Model, Outcome, Throttle};
-use super::stand::{Stand, class, tenant};
 use crate::oracle::{Check, Rule, ensure};
 use crate::rng::Rng;
 use crate::sabotage::Sabotage;
@@ -18,7 +18,7 @@ const MOST_WAITING: u64 = 1_500;
 
 struct Trial {
     rng: Rng,
-    stand: Stand,
+    driver: EngineDriver,
     model: Model,
     running: Vec<(Seq, usize)>,
     sabotage: Option<Sabotage>,
@@ -33,9 +33,9 @@ pub(super) fn run(mut rng: Rng, sabotage: Option<Sabotage>) -> Check {
         ..Config::default()
     };
     let count = rng.between(2, 6) as usize;
-    let stand = Stand::new(config, rng.fork());
+    let driver = EngineDriver::new(config, rng.fork());
     let model = Model::new(rules, count);
-    let mut trial = Trial { rng, stand, model, running: Vec::new(), sabotage };
+    let mut trial = Trial { rng, driver, model, running: Vec::new(), sabotage };
     for _ in 0..ROUNDS {
         trial.round()?;
         trial.check_shown()?;
@@ -86,7 +86,7 @@ impl Trial {
             5 => {
                 let weight = Weight::new(self.rng.one_of([0.01, 0.5, 1.0, 7.0]));
                 let config = TenantConfig { weight, ..TenantConfig::default() };
-                self.stand.put_tenant(&tenant(n), config);
+                self.driver.put_tenant(&tenant(n), config);
                 self.model.weighs(n, weight.unwrap_or_default());
                 Ok(())
             }
@@ -98,10 +98,10 @@ impl Trial {
         let count = self.rng.one_of([1, 5, 30, 120, 400]);
         let waiting: u64 = self.model.parties.iter().map(|party| party.depth).sum();
         if waiting + count <= MOST_WAITING {
-            self.stand.enqueue(n, &class(tenant(n), "sim.work"), count)?;
+            self.driver.enqueue(n, &class(tenant(n), "sim.work"), count)?;
             self.model.parties[n].depth += count;
             let did = Did { enqueued: count, ..Did::default() };
-            self.model.did(n, self.stand.wall(), did);
+            self.model.did(n, self.driver.wall(), did);
         }
         Ok(())
     }
@@ -110,7 +110,7 @@ impl Trial {
     fn fetch(&mut self) -> Check {
         for _ in 0..self.rng.between(1, 60) {
             let waiting = self.model.parties.iter().any(|party| party.depth > 0);
-            let got = self.stand.fetch();
+            let got = self.driver.fetch();
             ensure(got.is_some() == waiting, Rule::Waiting, || {
                 format!("{got:?} was handed out, though jobs waiting is {waiting}")
             })?;
@@ -118,7 +118,7 @@ impl Trial {
             self.running.push((seq, n));
             let party = &mut self.model.parties[n];
             (party.depth, party.active) = (party.depth - 1, party.active + 1);
-            self.model.did(n, self.stand.wall(), Did::default());
+            self.model.did(n, self.driver.wall(), Did::default());
         }
         Ok(())
     }
@@ -132,21 +132,21 @@ impl Trial {
             let (seq, n) = self.running.swap_remove(at);
             // Each tenant is worse than the one before.
             let failed = self.rng.percent(15 * n as u64);
-            self.stand.end(seq, !failed)?;
+            self.driver.end(seq, !failed)?;
             self.model.parties[n].active -= 1;
             let (completed, failed) = (u64::from(!failed), u64::from(failed));
-            self.model.did(n, self.stand.wall(), Did { enqueued: 0, completed, failed });
+            self.model.did(n, self.driver.wall(), Did { enqueued: 0, completed, failed });
         }
         Ok(())
     }
 
     fn pass(&mut self) -> Check {
-        self.stand.events.clear();
+        self.driver.events.clear();
         let ms = self.rng.one_of([0, 400, 4_000, 6_000, 20_000, 70_000]);
-        self.stand.pass(ms);
-        let expected = self.model.tick(self.stand.at, self.stand.wall());
+        self.driver.pass(ms);
+        let expected = self.model.tick(self.driver.at, self.driver.wall());
         let mut told = Outcome::default();
-        for event in &self.stand.events {
+        for event in &self.driver.events {
             match event {
                 EventKind::TenantThrottled { tenant, reason, .. }
                 | EventKind::TenantNoisy { tenant, reason } => {
@@ -162,18 +162,18 @@ impl Trial {
         if self.sabotage == Some(Sabotage::ThrottleAsPause)
             && let Some((n, _)) = told.begun.first()
         {
-            self.stand.apply(Command::PauseShard(tenant(*n), QueueName::default_queue()));
+            self.driver.apply(Command::PauseShard(tenant(*n), QueueName::default_queue()));
         }
         Ok(())
     }
 
     fn release(&mut self, n: usize) -> Check {
         let throttled = self.model.parties[n].throttle.is_some();
-        let reply = self.stand.apply(Command::ReleaseTenant(tenant(n), None));
+        let reply = self.driver.apply(Command::ReleaseTenant(tenant(n), None));
         let released = matches!(reply, Reply::Tenant { .. });
         ensure(released == throttled, Rule::Throttle, || format!("{reply:?} of t{n}"))?;
         if released {
-            self.model.released(n, self.stand.wall());
+            self.model.released(n, self.driver.wall());
         }
         Ok(())
     }
@@ -181,7 +181,7 @@ impl Trial {
     fn delete(&mut self, n: usize) -> Check {
         let party = &self.model.parties[n];
         let living = party.depth + party.active;
-        let reply = self.stand.apply(Command::DeleteTenant(tenant(n), None));
+        let reply = self.driver.apply(Command::DeleteTenant(tenant(n), None));
         let refused = matches!(reply, Reply::Refused(_));
         ensure(refused || living == 0, Rule::Reply, || format!("{reply:?} of t{n}"))?;
         if !refused {
@@ -197,7 +197,7 @@ impl Trial {
 
     fn check_shown(&self) -> Check {
         for (n, party) in self.model.parties.iter().enumerate() {
-            let Some(view) = self.stand.engine.tenant(&tenant(n)) else { continue };
+            let Some(view) = self.driver.engine.tenant(&tenant(n)) else { continue };
             let shown = view.throttle.as_ref().map(|shown| Throttle {
                 reason: reasons().into_iter().find(|one| *one == shown.reason).unwrap_or(""),
                 original: shown.original,

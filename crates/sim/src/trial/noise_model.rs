@@ -1,11 +1,11 @@
-//! When a tenant is noisy, and what follows, in plain arithmetic.
+//! A model of when a tenant is noisy and how it is throttled.
 //!
-//! Every five seconds at most, the tenants that did something in the last minute, have active jobs or
-//! were noisy are looked at. Each is compared with all that did something in the last minute. For
-//! backlogs and active jobs those count as well that have jobs. A signal that was
-//! not there the last time begins a throttle, unless one lasts. It lowers the weight to the part
-//! that is configured and ends at its time, by release, or with the tenant. Where it would lower nothing,
-//! and after a release for as long as a throttle lasts, only the noise is told.
+//! At most every five seconds, it checks the tenants that were active in the last minute, have active jobs,
+//! or were noisy. Each is compared with all tenants that were active in the last minute; for backlogs and
+//! active jobs also with those that have jobs. A signal that was not there at the last check starts a
+//! throttle, unless one is in effect. The throttle lowers the weight to the configured fraction, and ends
+//! after its time, when it is released, or with the tenant. If it would lower nothing, and for as long as a
+//! throttle lasts after a release, only the event is sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 

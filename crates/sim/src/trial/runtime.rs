@@ -1,10 +1,9 @@
-//! Where tenants share time: however long their jobs take, run time goes by weight.
+//! Checks that run time is shared by weight, however long jobs take.
 //!
 //! Let R be the run time of a tenant's finished jobs and F the estimates of those in flight, both
-//! over its weight. A job is paid for in advance by an estimate, and put right when it ends; so what
-//! a tenant is held to have had is R + F, and among tenants that began together and always have
-//! something waiting, the next job belongs to whoever has had least. When a job is given to `a`
-//! while `b` waits,
+//! divided by its weight. A job is charged an estimate when it starts, which is corrected when it ends. So a
+//! tenant has been charged R + F, and among tenants that began together and always have waiting jobs, the
+//! next job belongs to the one charged least. When a job is given to `a` while `b` waits,
 //!
 //! ```text
 //! R(a) <= R(a) + F(a) <= R(b) + F(b) <= R(b) + n(b) * E / w(b)
@@ -21,7 +20,7 @@ use std::collections::BTreeMap;
 use rota_engine::{Config, Cost, Fairness};
 use rota_model::{Class, Seq, TenantConfig, Weight};
 
-use super::stand::{Stand, class, tenant};
+use super::engine_driver::{EngineDriver, class, tenant};
 use crate::oracle::{Check, Rule, Violation, ensure};
 use crate::rng::Rng;
 use crate::sabotage::Sabotage;
@@ -43,47 +42,47 @@ struct Party {
 pub(super) fn run(mut rng: Rng, sabotage: Option<Sabotage>) -> Check {
     let cost = if sabotage == Some(Sabotage::FlatCost) { Cost::Job } else { Cost::Runtime };
     let fairness = Fairness { cost, ..Fairness::default() };
-    let mut stand = Stand::new(Config { fairness, ..Config::default() }, rng.fork());
-    let mut parties = parties(&mut rng, &mut stand);
+    let mut driver = EngineDriver::new(Config { fairness, ..Config::default() }, rng.fork());
+    let mut parties = parties(&mut rng, &mut driver);
     let slots = rng.between(1, 8) as usize;
     let mut longest = UNKNOWN_MS;
     let mut running: BTreeMap<(u64, Seq), (usize, u64)> = BTreeMap::new();
     for _ in 0..EXECUTIONS {
         for (n, party) in parties.iter_mut().enumerate() {
             if party.waiting < 2 {
-                stand.enqueue(n, &party.class, 100)?;
+                driver.enqueue(n, &party.class, 100)?;
                 party.waiting += 100;
             }
         }
         if running.len() == slots {
             let ((ends, seq), (owner, ms)) = running.pop_first().expect("all slots are taken");
-            stand.pass(ends - stand.at);
-            stand.end(seq, rng.percent(90))?;
+            driver.pass(ends - driver.at);
+            driver.end(seq, rng.percent(90))?;
             longest = longest.max(ms);
             let party = &mut parties[owner];
             (party.spent_ms, party.in_flight) = (party.spent_ms + ms, party.in_flight - 1);
         }
-        let Some((seq, owner)) = stand.fetch() else {
+        let Some((seq, owner)) = driver.fetch() else {
             return Err(Violation::new(Rule::Waiting, "jobs wait and none is handed out"));
         };
         check_turn(&parties, owner, longest)?;
         let usual = parties[owner].usual_ms;
         let ms = rng.between(usual / 2, usual * 3 / 2).max(1);
-        running.insert((stand.at + ms, seq), (owner, ms));
+        running.insert((driver.at + ms, seq), (owner, ms));
         let party = &mut parties[owner];
         (party.waiting, party.in_flight) = (party.waiting - 1, party.in_flight + 1);
     }
     Ok(())
 }
 
-fn parties(rng: &mut Rng, stand: &mut Stand) -> Vec<Party> {
+fn parties(rng: &mut Rng, driver: &mut EngineDriver) -> Vec<Party> {
     let one_type = rng.percent(50);
     (0..rng.between(2, 5) as usize)
         .map(|n| {
             let id = tenant(n);
             let weight = rng.one_of([0.5, 1.0, 1.0, 2.0, 5.0, 10.0]);
             let given = Weight::new(weight);
-            stand.put_tenant(&id, TenantConfig { weight: given, ..TenantConfig::default() });
+            driver.put_tenant(&id, TenantConfig { weight: given, ..TenantConfig::default() });
             let kind = if one_type { "sim.work".into() } else { format!("sim.work{n}") };
             // One of them at least is slow, and one quick.
             let usual_ms = match n {

@@ -1,10 +1,10 @@
-//! Several tenants wait for one key that lets few through: its starts are shared by their weights,
-//! however many kinds of jobs each has.
+//! Checks that a rate limit's starts are shared by weight among the tenants waiting for it, however many job
+//! classes each has.
 //!
-//! All tenants begin together, and each always has something that waits for the key and nothing
-//! else. So the next start belongs to whoever has had the fewest over its weight; a start is
-//! decided at once, so nothing is in flight and no slack is needed. Jobs of one key that carry
-//! different numbers wait apart, and whoever spreads its jobs over many of these gains nothing.
+//! All tenants begin together, and each always has jobs that wait for the key and nothing else. So the next
+//! start belongs to the tenant with the fewest starts divided by its weight. A start is decided at once, so
+//! nothing is in flight and no tolerance is needed. Jobs of one key that carry different numbers wait
+//! separately, and a tenant that spreads its jobs over many numbers gains nothing.
 //!
 //! While somebody whom the key does not concern is served as well, rounds go by that those who wait
 //! have no part in, and nobody saves up what it did not get. Then it holds of any two of them: `a` is
@@ -22,7 +22,7 @@ use rota_model::{
     Class, LimitKey, LimitNumbers, Policy, Rate, RateLimit, Scope, TenantConfig, Weight,
 };
 
-use super::stand::{Stand, class, tenant};
+use super::engine_driver::{EngineDriver, class, tenant};
 use crate::oracle::{Check, Rule, ensure};
 use crate::rng::Rng;
 use crate::sabotage::Sabotage;
@@ -53,7 +53,7 @@ pub(super) fn run(mut rng: Rng, sabotage: Option<Sabotage>) -> Check {
         _ => FairStrategy::Weighted,
     };
     let fairness = Fairness { strategy, ..Fairness::default() };
-    let mut stand = Stand::new(Config { fairness, ..Config::default() }, rng.fork());
+    let mut driver = EngineDriver::new(Config { fairness, ..Config::default() }, rng.fork());
     let rate = Rate { limit: rng.one_of([1, 2, 5]), period_ms: rng.one_of([1_000, 10_000]) };
     let throttled = rng.percent(30);
     // Somebody else, whom the key does not concern, and who is served meanwhile.
@@ -66,10 +66,10 @@ pub(super) fn run(mut rng: Rng, sabotage: Option<Sabotage>) -> Check {
             let lots = if n == 0 { rng.between(3, 8) } else { rng.between(1, 3) };
             let lots = (0..lots).map(|lot| {
                 let id = match sabotage {
-                    Some(Sabotage::LotsAsTenants) => tenant(LOTS * (n + 1) + lot as usize),
+                    Some(Sabotage::ClassesAsTenants) => tenant(LOTS * (n + 1) + lot as usize),
                     _ => tenant(n),
                 };
-                stand.put_tenant(&id, config.clone());
+                driver.put_tenant(&id, config.clone());
                 (limited(class(id, "sim.work"), rate, throttled, lot as u32), 0)
             });
             let lots = lots.collect();
@@ -86,24 +86,25 @@ pub(super) fn run(mut rng: Rng, sabotage: Option<Sabotage>) -> Check {
                 if *waiting > 1 {
                     continue;
                 }
-                stand.enqueue(n * LOTS + lot, class, 100)?;
+                driver.enqueue(n * LOTS + lot, class, 100)?;
                 *waiting += 100;
             }
             if let Some(class) = party.free.as_ref().filter(|_| free[n] == 0) {
-                stand.enqueue(FREE + n, class, 1)?;
+                driver.enqueue(FREE + n, class, 1)?;
                 free[n] = 1;
             }
         }
-        if busy && stand.engine.tenant(&bystander.tenant).is_none_or(|view| view.jobs.depth() < 2) {
-            stand.enqueue(BYSTANDER, &bystander, 100)?;
+        if busy && driver.engine.tenant(&bystander.tenant).is_none_or(|view| view.jobs.depth() < 2)
+        {
+            driver.enqueue(BYSTANDER, &bystander, 100)?;
         }
-        let mut got = stand.fetch();
+        let mut got = driver.fetch();
         while let Some((seq, place @ BYSTANDER..)) = got {
             if let Some(n) = place.checked_sub(FREE) {
                 free[n] = 0;
             }
-            stand.end(seq, true)?;
-            got = if rng.percent(30) { None } else { stand.fetch() };
+            driver.end(seq, true)?;
+            got = if rng.percent(30) { None } else { driver.fetch() };
         }
         if let Some((seq, place)) = got {
             (starts, idle) = (starts + 1, 0);
@@ -116,7 +117,7 @@ pub(super) fn run(mut rng: Rng, sabotage: Option<Sabotage>) -> Check {
             parties[owner].started += 1;
             parties[owner].lots[lot].1 -= 1;
             if rng.percent(70) {
-                stand.end(seq, true)?;
+                driver.end(seq, true)?;
             }
         } else {
             idle += 1;
@@ -124,7 +125,7 @@ pub(super) fn run(mut rng: Rng, sabotage: Option<Sabotage>) -> Check {
             ensure(idle <= most, Rule::Waiting, || {
                 format!("nothing starts within {most} fetches at {rate:?}")
             })?;
-            stand.pass(rate.period_ms / 4);
+            driver.pass(rate.period_ms / 4);
         }
     }
     Ok(())

@@ -1,10 +1,10 @@
-//! Clients that behave as clients do, well and badly, all drawn from one seed.
+//! Generates random requests of well-behaved and misbehaving clients from one seed.
 
-mod crowd;
-mod governors;
 mod operators;
+mod population;
 mod producers;
 mod profile;
+mod tenant_operators;
 mod theme;
 mod workers;
 
@@ -65,11 +65,11 @@ impl Workload {
             fetching: BTreeMap::new(),
             urgent: VecDeque::new(),
         };
-        for _ in 0..2 * workload.profile.crowd.pools.len() {
+        for _ in 0..2 * workload.profile.population.pools.len() {
             let pool = workload.put_pool();
             workload.urgent.push_back(pool);
         }
-        if let Some(tenant) = workload.profile.crowd.urgent.clone() {
+        if let Some(tenant) = workload.profile.population.urgent.clone() {
             let max_priority = workload.rng.one_of([None, Some(0), Some(7)]);
             let config = TenantConfig { max_priority, ..TenantConfig::default() };
             workload.urgent.push_back(Request::PutTenant(tenant, config));

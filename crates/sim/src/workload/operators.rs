@@ -1,4 +1,4 @@
-//! Those who watch over it all, and reach in.
+//! Random operator requests about jobs, queues, workers and schedules.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use rota_model::cron::Schedule;
 use rota_model::{CronName, DeadLetterSettings, Directive, JobId, State, WorkerId};
 
 use super::Workload;
-use super::crowd;
+use super::population;
 use super::producers::body;
 use super::profile;
 use crate::request::Request;
 
 impl Workload {
     pub(super) fn operate(&mut self, now: Now) -> Request {
-        let governing = self.profile.crowd.governing;
+        let tenant_changes = self.profile.population.tenant_changes;
         let maintenance = if self.profile.maintenance { 8 } else { 0 };
         let crons = if self.profile.crons { 20 } else { 0 };
-        let weights = [20, 12, 12, 12, 10, 14, 10, 12, 6, crons, maintenance, 2, 3, governing];
+        let weights = [20, 12, 12, 12, 10, 14, 10, 12, 6, crons, maintenance, 2, 3, tenant_changes];
         match self.rng.weighted(weights) {
             0 if self.rng.percent(40) => Request::CancelCooperatively(self.known_ids(5)),
             0 => Request::Cancel(self.known_ids(5)),
@@ -37,7 +37,7 @@ impl Workload {
             10 => Request::Maintain(self.rng.percent(40)),
             11 => Request::Tick,
             12 => Request::DeleteQueue(self.queue()),
-            _ => self.govern(now),
+            _ => self.change_tenants(now),
         }
     }
 
@@ -110,8 +110,8 @@ impl Workload {
             dead_letter: self.dead_letter(),
             concurrency: self.rng.one_of([None, Some(0), Some(1), Some(3)]),
             completed_ms: self.rng.one_of([None, None, Some(1_000)]),
-            bounds: (self.profile.crowd.bounds && self.rng.percent(60))
-                .then(|| crowd::bounds(&mut self.rng)),
+            bounds: (self.profile.population.bounds && self.rng.percent(60))
+                .then(|| population::bounds(&mut self.rng)),
             ..QueueSettings::default()
         };
         match self.rng.percent(20) {
@@ -147,7 +147,7 @@ impl Workload {
     }
 
     fn of_somebody(&mut self, name: &CronName) -> CronName {
-        name.of_tenant(&self.profile.crowd.tenant(&mut self.rng))
+        name.of_tenant(&self.profile.population.tenant(&mut self.rng))
     }
 
     fn put_cron(&mut self, name: &CronName, usual: Overlap) -> Request {

@@ -1,4 +1,4 @@
-//! Those who bring jobs.
+//! Random enqueues.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ impl Workload {
     pub(super) fn produce(&mut self, ticket: Ticket, now: Now) -> Request {
         let count = if self.rng.percent(70) { 1 } else { self.rng.between(2, self.profile.batch) };
         let jobs = (0..count).map(|_| self.new_job(now)).collect();
-        let waits = self.profile.crowd.bounds && self.rng.percent(50);
+        let waits = self.profile.population.bounds && self.rng.percent(50);
         let wait = waits.then(|| (WaiterId(ticket.0), self.rng.one_of([0, 500, 20_000])));
         Request::Enqueue { jobs, wait }
     }
@@ -49,17 +49,17 @@ impl Workload {
     pub(super) fn class(&mut self) -> Class {
         let queue: QueueName = self.queue();
         let mut policy = self.rng.pick(&self.profile.policies).cloned().unwrap_or_default();
-        let usual_limit = self.profile.crowd.limit(&mut self.rng);
-        let tenant = self.profile.crowd.tenant(&mut self.rng);
+        let usual_limit = self.profile.population.limit(&mut self.rng);
+        let tenant = self.profile.population.tenant(&mut self.rng);
         let usual = self.rng.pick(&self.profile.priorities).copied().unwrap_or(0);
         let is = |one: &Option<TenantId>| one.as_ref() == Some(&tenant);
-        let crowd = &self.profile.crowd;
-        let (kind, priority, limit) = match (is(&crowd.urgent), is(&crowd.hostile)) {
+        let population = &self.profile.population;
+        let (kind, priority, limit) = match (is(&population.urgent), is(&population.hostile)) {
             (true, _) => ("sim.work".into(), HIGHEST, usual_limit),
             (_, true) => {
                 let kind = format!("sim.work{}", self.rng.below(40));
                 let priority = self.rng.below(10) as i16 * 20 - HIGHEST;
-                (kind, priority, crowd.hostile_limit(&mut self.rng))
+                (kind, priority, population.hostile_limit(&mut self.rng))
             }
             _ => ("sim.work".to_owned(), usual, usual_limit),
         };

@@ -1,4 +1,4 @@
-//! What a run is like. Each seed leaves some things out, so that others happen more.
+//! Which features a run uses. Each seed leaves some out, so that others are exercised more.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use rota_model::{
 };
 
 use super::Theme;
-use super::crowd::{self, Crowd};
+use super::population::{self, Population};
 use crate::rng::Rng;
 
 #[derive(Debug, Clone)]
 pub struct Profile {
     pub config: Config,
-    pub crowd: Crowd,
+    pub population: Population,
     /// Pools choose for themselves what tenants have shares of.
     pub pool_scopes: bool,
     pub queues: Vec<QueueName>,
@@ -56,28 +56,28 @@ impl Profile {
             _ => None,
         });
         let config = config(rng);
-        let crowd = Crowd::draw(rng, theme);
-        let config = Config { noisy: crowd::noisy(rng, crowd.theme), ..config };
+        let population = Population::draw(rng, theme);
+        let config = Config { noisy: population::noisy(rng, population.theme), ..config };
         let (fairness, pool_scopes) =
-            crowd::scopes(&mut aside, crowd.theme, config.fairness.clone());
+            population::scopes(&mut aside, population.theme, config.fairness.clone());
         let lanes_at_once = aside.one_of([0, 2, 256]);
-        let starvation = crowd::common_starvation(&mut aside, crowd.theme);
+        let starvation = population::common_starvation(&mut aside, population.theme);
         let config = Config { fairness, lanes_at_once, starvation, ..config };
-        let (batch, appetite) = match crowd.theme {
+        let (batch, appetite) = match population.theme {
             Theme::Loud => (20, 12),
             Theme::Hostile => (8, 4),
             _ => (6, 4),
         };
-        let queues = queues(rng, crowd.theme);
-        let operating = match crowd.theme {
+        let queues = queues(rng, population.theme);
+        let operating = match population.theme {
             Theme::ChangingLimits => 30,
             _ => rng.one_of([0, 3, 10, 25]),
         };
-        let least = if crowd.theme.has_pools() { 35 } else { 15 };
+        let least = if population.theme.has_pools() { 35 } else { 15 };
         let producing = rng.between(least, 40);
         Self {
             config,
-            crowd,
+            population,
             pool_scopes,
             queues,
             policies: (0..rng.between(1, 4)).map(|_| policy(rng)).collect(),
@@ -137,7 +137,7 @@ fn config(rng: &mut Rng) -> Config {
         metrics: MetricBounds { tenants: 3, queues: 2, pairs: 5 },
         ..Config::default()
     };
-    crowd::sharing(rng, plain)
+    population::sharing(rng, plain)
 }
 
 /// Rules for the errors that workers report.

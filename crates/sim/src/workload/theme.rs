@@ -1,4 +1,4 @@
-//! Loads that every server meets sooner or later, each as the main thing for once.
+//! Themes: typical loads, one of which each run emphasises.
 
 use crate::rng::Rng;
 

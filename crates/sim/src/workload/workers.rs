@@ -1,4 +1,4 @@
-//! Those who run jobs: diligent, slow, forgetful, and back from the dead.
+//! Random requests of workers, some of which are slow, lose jobs or report late.
 
 use rota_engine::{Failure, Fetch, HandlerCode, Holder, Now, Registration, WaiterId};
 use rota_model::{Directive, PoolName, WorkerId};
@@ -29,7 +29,7 @@ impl Worker {
                 holding: Vec::new(),
                 forgotten: Vec::new(),
                 beats: rng.percent(60),
-                pool: rng.pick(&profile.crowd.pools).cloned(),
+                pool: rng.pick(&profile.population.pools).cloned(),
             })
             .collect()
     }
@@ -74,8 +74,8 @@ impl Workload {
         if pool.is_some() && self.rng.percent(70) {
             queues.clear();
         }
-        let choosy = self.rng.percent(self.profile.crowd.choosy);
-        let tenant = choosy.then(|| self.profile.crowd.tenant(&mut self.rng));
+        let choosy = self.rng.percent(self.profile.population.choosy);
+        let tenant = choosy.then(|| self.profile.population.tenant(&mut self.rng));
         self.fetching.insert(ticket, index);
         Request::Fetch(Fetch {
             queues,
@@ -135,7 +135,7 @@ impl Workload {
             kind: kind.into(),
             code,
             retryable: self.rng.percent(85),
-            limited_until: self.rng.percent(self.profile.crowd.limited_elsewhere).then(|| {
+            limited_until: self.rng.percent(self.profile.population.limited_elsewhere).then(|| {
                 let ahead = self.rng.one_of([-1_000, 0, 700, 10_000, 400_000]);
                 now.wall.saturating_add_ms(ahead)
             }),

@@ -1,5 +1,5 @@
-//! Limits that jobs cross as they come in: a hard one keeps them out, a soft one is reported, in the
-//! answer and by an event, and keeps nobody out.
+//! Checks quotas that an enqueue exceeds: a hard quota rejects the jobs, a soft one is reported in the reply
+//! and by an event.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,14 +8,14 @@ use rota_model::envelope::NewJob;
 use rota_model::{Quota, TenantId};
 use rota_store::Mutation;
 
-use super::scene::Scene;
+use super::step_context::StepContext;
 use super::violation::{Check, Rule, ensure};
 use super::world::World;
 use crate::runtime::Step;
 
-/// Tenants, and their limits that are crossed.
+/// Tenants, and their limits that are exceeded.
 #[derive(Default)]
-pub struct Crossings {
+pub struct ExceededQuotas {
     certain: BTreeSet<(TenantId, &'static str)>,
     /// A restart may hold jobs to have come in earlier or later than they did.
     possible: BTreeSet<(TenantId, &'static str)>,
@@ -25,14 +25,14 @@ const NAMES: [&str; 3] = ["max_queue_depth", "max_scheduled", "max_enqueue_rate"
 
 impl World {
     /// What these jobs would cross if they came in now.
-    fn crossed_by(&self, jobs: &[NewJob]) -> Crossings {
+    fn exceeded_by(&self, jobs: &[NewJob]) -> ExceededQuotas {
         let mut brought: BTreeMap<&TenantId, (u64, u64)> = BTreeMap::new();
         for job in jobs {
             let later = !job.pending && job.start_at.is_some_and(|at| at > self.wall);
             let (all, scheduled) = brought.entry(&job.class.tenant).or_default();
             (*all, *scheduled) = (*all + 1, *scheduled + u64::from(later));
         }
-        let mut crossings = Crossings::default();
+        let mut exceeded = ExceededQuotas::default();
         for (id, (all, scheduled)) in brought {
             let config = self.tenant(id);
             let load = self.load(|_, tenant| tenant == id);
@@ -50,11 +50,11 @@ impl World {
             }
             let all = [(depth, depth), (later, later), (rate, perhaps)];
             for (name, (certain, possible)) in NAMES.into_iter().zip(all) {
-                crossings.certain.extend(certain.then(|| (id.clone(), name)));
-                crossings.possible.extend(possible.then(|| (id.clone(), name)));
+                exceeded.certain.extend(certain.then(|| (id.clone(), name)));
+                exceeded.possible.extend(possible.then(|| (id.clone(), name)));
             }
         }
-        crossings
+        exceeded
     }
 
     fn is_soft(&self, tenant: &TenantId) -> bool {
@@ -64,31 +64,31 @@ impl World {
     /// Before a step: jobs that cross a hard limit are refused.
     pub(super) fn check_kept_out(&self, step: &Step) -> Check {
         let Command::Enqueue(enqueue) = &step.command else { return Ok(()) };
-        let crossed = self.crossed_by(&enqueue.jobs);
-        let hard = crossed.certain.iter().find(|(tenant, _)| !self.is_soft(tenant));
+        let exceeded = self.exceeded_by(&enqueue.jobs);
+        let hard = exceeded.certain.iter().find(|(tenant, _)| !self.is_soft(tenant));
         let refused = matches!(step.reply, Reply::Refused(_));
         ensure(hard.is_none() || refused, Rule::Quota, || format!("not refused: {hard:?}"))
     }
 
     /// The first job of an enqueue is about to come in; what had to make room has gone.
-    pub(super) fn note_crossings(&self, scene: &mut Scene<'_>) {
+    pub(super) fn note_exceeded_quotas(&self, context: &mut StepContext<'_>) {
         if let (Command::Enqueue(enqueue), Reply::Enqueued(_), None) =
-            (&scene.step.command, &scene.step.reply, &scene.crossed)
+            (&context.step.command, &context.step.reply, &context.exceeded)
         {
-            scene.crossed = Some(self.crossed_by(&enqueue.jobs));
+            context.exceeded = Some(self.exceeded_by(&enqueue.jobs));
         }
     }
 
-    /// After a step: what was crossed is what was said.
-    pub(super) fn check_crossings(&self, scene: &Scene<'_>) -> Check {
-        let step = scene.step;
-        if let (Some(crossed), Reply::Enqueued(admission)) = (&scene.crossed, &step.reply) {
+    /// After a step: what was exceeded is what was said.
+    pub(super) fn check_exceeded_quotas(&self, context: &StepContext<'_>) -> Check {
+        let step = context.step;
+        if let (Some(exceeded), Reply::Enqueued(admission)) = (&context.exceeded, &step.reply) {
             for name in NAMES {
                 let of = |all: &BTreeSet<_>| all.iter().filter(|(_, is)| *is == name).count();
-                let (least, most) = (of(&crossed.certain), of(&crossed.possible));
+                let (least, most) = (of(&exceeded.certain), of(&exceeded.possible));
                 let told = admission.over_quota.iter().filter(|told| **told == name).count();
                 ensure((least..=most).contains(&told), Rule::Quota, || {
-                    format!("{name} crossed {least} to {most} times, told {told} times")
+                    format!("{name} exceeded {least} to {most} times, told {told} times")
                 })?;
             }
         }

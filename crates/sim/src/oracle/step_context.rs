@@ -1,4 +1,4 @@
-//! What is known while one step is looked at: who asked for what, and who is answered.
+//! Collects what is known about the step being checked: its command, its claims and its enqueued jobs.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,42 +9,42 @@ use rota_model::envelope::NewJob;
 use rota_model::row::JobRow;
 use rota_model::{Done, Seq, State};
 
-use super::crossings::Crossings;
+use super::exceeded_quotas::ExceededQuotas;
 use super::violation::{Check, Rule, Violation, ensure};
 use super::world::{Blocked, Waiter, World};
 use crate::runtime::Step;
 
-/// What is known while the changes of one step are looked at.
-pub(super) struct Scene<'a> {
+/// What is known while the mutations of one step are checked.
+pub(super) struct StepContext<'a> {
     pub step: &'a Step,
-    /// Maintenance was on when the step began; due things are done first.
+    /// Maintenance was on when the step began; overdue work comes before the command.
     pub was_frozen: bool,
-    /// The claims that the answers of this step speak of, each with the fetch it answers.
+    /// The claims in the replies of this step, each with its fetch.
     pub claims: VecDeque<(Fetch, &'a Claimed)>,
-    /// Jobs that an enqueue brought which is answered now.
+    /// Jobs of the enqueues that are answered in this step.
     pub brought: Vec<&'a NewJob>,
-    /// States of the jobs that the command names, before it.
+    /// States of the jobs that the command names, before the step.
     pub before: Vec<(Seq, State)>,
-    /// Every state that a job came into.
+    /// Every state transition: the job and its new state.
     pub moves: Vec<(Seq, State)>,
-    /// Runs of schedules that were kept back and are not any more.
+    /// Held runs of schedules that were released.
     pub freed: Vec<Seq>,
-    /// What the jobs of an enqueue cross, at the moment the first of them comes in.
-    pub crossed: Option<Crossings>,
+    /// Quotas that the jobs of an enqueue exceed, when the first of them is accepted.
+    pub exceeded: Option<ExceededQuotas>,
     /// What the audit log must still be told.
     pub notes: VecDeque<&'a AuditNote>,
     /// Entries of the audit log that were deleted.
     pub trimmed: usize,
 }
 
-/// Who is answered in a step.
+/// The requests that are answered in a step.
 pub(super) struct Answers<'a> {
     pub claims: VecDeque<(Fetch, &'a Claimed)>,
     pub brought: Vec<Arc<[NewJob]>>,
 }
 
 impl World {
-    /// The jobs that the command names are where the runtime believes them to be.
+    /// Checks that the jobs that the command names are in the states that the runtime gave the engine.
     pub(super) fn named_before(&self, step: &Step) -> Result<Vec<(Seq, State)>, Violation> {
         let mut before = Vec::new();
         for target in targets(&step.command) {
@@ -148,7 +148,7 @@ impl World {
     }
 }
 
-impl Scene<'_> {
+impl StepContext<'_> {
     /// Whether the command speaks of this job.
     pub fn names(&self, seq: Seq) -> bool {
         self.before.iter().any(|(named, _)| *named == seq)

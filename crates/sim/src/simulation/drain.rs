@@ -1,4 +1,4 @@
-//! After the storm: with every obstacle removed, all work must get done.
+//! Ends a run: removes every obstacle and checks that all remaining jobs get done.
 
 use rota_engine::{Engine, Fetch, Holder, PutLimit, QueueSettings, Reply};
 use rota_model::{LimitNumbers, TenantConfig};
@@ -13,8 +13,8 @@ const FIRST_TICKET: u64 = 1 << 40;
 const LONG_MS: i64 = 365 * 86_400_000;
 
 impl Simulation<'_> {
-    pub(super) fn settle_down(&mut self) -> Check {
-        self.trace.line(format_args!("settling down"));
+    pub(super) fn drain(&mut self) -> Check {
+        self.trace.line(format_args!("draining"));
         self.workload.lost();
         self.clock.correct_wall(self.runtime.engine().now().wall);
         let mut ticket = FIRST_TICKET;

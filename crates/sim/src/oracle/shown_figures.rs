@@ -1,4 +1,4 @@
-//! What is shown of tenants and limits, against a count of everything there is.
+//! Compares the figures shown for tenants and limits with a full scan of the expected world.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl Tally {
 }
 
 impl World {
-    pub(super) fn check_tallies(&self, engine: &Engine) -> Check {
+    pub(super) fn check_figures(&self, engine: &Engine) -> Check {
         let mut tenants: BTreeMap<&TenantId, Tally> = BTreeMap::new();
         let mut shards: BTreeMap<(&TenantId, &QueueName), Tally> = BTreeMap::new();
         let mut queues: BTreeMap<&QueueName, Tally> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! An engine by itself, with a clock that is moved by hand and a store that keeps nothing.
+//! Drives an engine with a manual clock and without a store.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::runtime::scanned;
 /// 2026-02-12T10:29:50Z.
 const BEGINNING: i64 = 1_770_892_190_000;
 
-pub(super) struct Stand {
+pub(super) struct EngineDriver {
     pub engine: Engine,
     pub at: u64,
     pub events: Vec<EventKind>,
@@ -33,9 +33,9 @@ pub(super) struct Stand {
     next_id: u128,
 }
 
-impl Stand {
+impl EngineDriver {
     pub fn new(config: Config, mut entropy: Rng) -> Self {
-        let mut stand = Self {
+        let mut driver = Self {
             engine: Engine::new(config, entropy.next()),
             at: 0,
             events: Vec::new(),
@@ -45,8 +45,8 @@ impl Stand {
             entropy,
             next_id: 0,
         };
-        stand.pass(0);
-        stand
+        driver.pass(0);
+        driver
     }
 
     pub fn wall(&self) -> Millis {

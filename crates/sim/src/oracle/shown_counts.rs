@@ -1,4 +1,4 @@
-//! What the engine shows, against a count of everything there is.
+//! Compares the engine's counts and lists with a full scan of the expected world.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ impl World {
         self.check_dead_letters(engine)?;
         self.check_active(engine)?;
         self.check_listed(engine)?;
-        self.check_tallies(engine)?;
+        self.check_figures(engine)?;
         self.check_weights_shown(engine)?;
         let (shown, waiting) = (engine.waiting_fetches(), self.waiters.len());
         ensure(shown == waiting, Rule::Waiting, || {

@@ -1,4 +1,4 @@
-//! Why an execution may end, and what must follow.
+//! Checks why an execution ended and what state the job has afterwards.
 
 use rota_engine::{Command, Failure, HandlerCode, Holder, Overlap, Settle};
 use rota_model::mutation::{Backoff, Undo};
@@ -8,7 +8,7 @@ use rota_model::{Ending, Exhaustion, Live, Millis, OnLimit, RetryPolicy, Seq, St
 use rota_store::{Finish, Ready};
 
 use super::apply::take_back;
-use super::scene::Scene;
+use super::step_context::StepContext;
 use super::violation::{Check, Rule, ensure};
 use super::world::{Job, World};
 
@@ -28,9 +28,14 @@ enum Cause<'a> {
 
 impl World {
     /// An active job is available again.
-    pub(super) fn returned(&mut self, live: &Live, ready: &Ready, scene: &Scene<'_>) -> Check {
+    pub(super) fn returned(
+        &mut self,
+        live: &Live,
+        ready: &Ready,
+        context: &StepContext<'_>,
+    ) -> Check {
         ensure(!live.held, Rule::Transition, || format!("job {} was to be cancelled", live.seq))?;
-        let causes = self.causes(live, scene);
+        let causes = self.causes(live, context);
         let requeued = causes.iter().any(|cause| matches!(cause, Cause::Requeued));
         let left = self.has_attempts_left(live);
         let limited = self.may_pause(live) && self.has_key(live.seq);
@@ -66,7 +71,7 @@ impl World {
     }
 
     /// An active job failed and will be retried.
-    pub(super) fn back_off(&mut self, wait: &Backoff, scene: &Scene<'_>) -> Check {
+    pub(super) fn back_off(&mut self, wait: &Backoff, context: &StepContext<'_>) -> Check {
         let (seq, due) = (wait.seq, wait.due);
         let Some(job) = self.jobs.get(&seq) else {
             return Ok(());
@@ -74,7 +79,7 @@ impl World {
         let Some(live) = job.live().cloned() else {
             return Ok(());
         };
-        let causes = self.causes(&live, scene);
+        let causes = self.causes(&live, context);
         if let Some(undo) = wait.undo {
             let longest = self.wall.saturating_add_ms(self.config.longest_pause_ms as i64);
             let right = causes.iter().any(|cause| match cause {
@@ -119,8 +124,8 @@ impl World {
     }
 
     /// The worker of an active job is to cancel it.
-    pub(super) fn request_cancel(&mut self, seq: Seq, scene: &Scene<'_>) -> Check {
-        let asked = matches!(scene.step.command, Command::RequestCancel(_)) && scene.names(seq);
+    pub(super) fn request_cancel(&mut self, seq: Seq, context: &StepContext<'_>) -> Check {
+        let asked = matches!(context.step.command, Command::RequestCancel(_)) && context.names(seq);
         let is_active = self.jobs.get(&seq).is_some_and(|job| job.state() == State::Active);
         ensure(asked && is_active, Rule::Unasked, || format!("nobody cancelled job {seq}"))?;
         self.change(seq, |job| {
@@ -132,7 +137,7 @@ impl World {
     }
 
     /// A job has ended.
-    pub(super) fn ended(&self, live: &Live, finish: &Finish, scene: &Scene<'_>) -> Check {
+    pub(super) fn ended(&self, live: &Live, finish: &Finish, context: &StepContext<'_>) -> Check {
         let seq = live.seq;
         ensure(finish.at == self.wall, Rule::Time, || format!("{finish:?}"))?;
         if finish.ending == Ending::Expired {
@@ -141,13 +146,13 @@ impl World {
             });
         }
         if live.state == State::Available && finish.ending == Ending::Discarded {
-            if self.is_oldest_of_full(finish, scene) {
+            if self.is_oldest_of_full(finish, context) {
                 return Ok(());
             }
             return self.check_swept(seq, OnLimit::Drop);
         }
         if live.state != State::Active {
-            let cancelled = self.is_cancelled(seq, scene) && finish.ending == Ending::Cancelled;
+            let cancelled = self.is_cancelled(seq, context) && finish.ending == Ending::Cancelled;
             return ensure(cancelled, Rule::Unasked, || format!("nobody cancelled job {seq}"));
         }
         let Some(job) = self.jobs.get(&seq) else {
@@ -155,7 +160,7 @@ impl World {
         };
         let exhausted = !self.has_attempts_left(live);
         let by_policy = ending_of(&job.class.policy.retry);
-        let allowed = self.causes(live, scene).iter().any(|cause| match cause {
+        let allowed = self.causes(live, context).iter().any(|cause| match cause {
             // Its worker was asked to cancel it: whatever happens now, it does not run again.
             cause if live.held && !matches!(cause, Cause::Acked) => {
                 finish.ending == Ending::Cancelled
@@ -175,8 +180,8 @@ impl World {
 
     /// A final failure pauses the key of its job all the same. Of several reports in one request the
     /// first counts.
-    pub(super) fn pause_after_failure(&mut self, live: &Live, scene: &Scene<'_>) -> Check {
-        let until = match self.causes(live, scene).first() {
+    pub(super) fn pause_after_failure(&mut self, live: &Live, context: &StepContext<'_>) -> Check {
+        let until = match self.causes(live, context).first() {
             Some(Cause::Limited(until, failure)) if live.held || self.is_final(live, failure) => {
                 Some(*until)
             }
@@ -194,9 +199,9 @@ impl World {
         job.is_some_and(|job| verdict(job, live.attempt, failure).is_some())
     }
 
-    fn causes<'a>(&self, live: &Live, scene: &Scene<'a>) -> Vec<Cause<'a>> {
+    fn causes<'a>(&self, live: &Live, context: &StepContext<'a>) -> Vec<Cause<'a>> {
         let mut causes = Vec::new();
-        match &scene.step.command {
+        match &context.step.command {
             Command::Settle(all) => causes.extend(all.iter().filter_map(|one| cause(one, live))),
             Command::Undelivered(all) if all.contains(&(live.seq, live.attempt)) => {
                 causes.push(Cause::Undelivered);
@@ -209,7 +214,7 @@ impl World {
             }
             _ => {}
         }
-        if self.is_cancelled(live.seq, scene) {
+        if self.is_cancelled(live.seq, context) {
             causes.push(Cause::Cancelled);
         }
         let lease = self.jobs.get(&live.seq).and_then(|job| job.lease);
@@ -225,17 +230,17 @@ impl World {
     }
 
     /// By its owner, or by the next run of its schedule.
-    fn is_cancelled(&self, seq: Seq, scene: &Scene<'_>) -> bool {
+    fn is_cancelled(&self, seq: Seq, context: &StepContext<'_>) -> bool {
         let is_active = self.jobs.get(&seq).is_some_and(|job| job.state() == State::Active);
-        let by_owner = match scene.step.command {
-            Command::Cancel(_) => scene.names(seq),
-            Command::RequestCancel(_) => !is_active && scene.names(seq),
+        let by_owner = match context.step.command {
+            Command::Cancel(_) => context.names(seq),
+            Command::RequestCancel(_) => !is_active && context.names(seq),
             _ => false,
         };
         let run_of = self.jobs.get(&seq).and_then(|job| job.run_of.as_ref());
         let cron = run_of.and_then(|name| Some((name, self.crons.get(name)?)));
         let is_replaced = cron.is_some_and(|(name, cron)| {
-            let triggered = matches!(&scene.step.command, Command::TriggerCron(by) if by == name);
+            let triggered = matches!(&context.step.command, Command::TriggerCron(by) if by == name);
             cron.overlap == Overlap::CancelPrevious && (triggered || cron.owes(self.wall))
         });
         by_owner || is_replaced

@@ -1,20 +1,20 @@
-//! Operators' hands on tenants, limits, pools and shards.
+//! Random operator requests about tenants, limits and pools.
 
 use rota_engine::{Now, PutLimit};
 use rota_model::{FairnessScope, LimitKey, PoolConfig, QueueStrategy, TenantId, Weight};
 
-use super::{Theme, Workload, crowd};
+use super::{Theme, Workload, population};
 use crate::request::Request;
 
 impl Workload {
-    pub(super) fn govern(&mut self, now: Now) -> Request {
+    pub(super) fn change_tenants(&mut self, now: Now) -> Request {
         let tenant = self.anyone();
-        let pools = if self.profile.crowd.pools.is_empty() { 0 } else { 25 };
-        let loud = if self.profile.crowd.theme == Theme::Loud { 15 } else { 0 };
+        let pools = if self.profile.population.pools.is_empty() { 0 } else { 25 };
+        let loud = if self.profile.population.theme == Theme::Loud { 15 } else { 0 };
         match self.rng.weighted([25, 4, 10, 14, 30, 8, pools, loud, pools / 8]) {
             0 => {
-                let quotas = self.profile.crowd.quotas;
-                Request::PutTenant(tenant, crowd::tenant_config(&mut self.rng, quotas))
+                let quotas = self.profile.population.quotas;
+                Request::PutTenant(tenant, population::tenant_config(&mut self.rng, quotas))
             }
             1 => Request::DeleteTenant(tenant),
             2 => Request::PauseShard(tenant, self.queue()),
@@ -26,7 +26,7 @@ impl Workload {
             }
             6 => self.put_pool(),
             7 => Request::ReleaseTenant(tenant),
-            _ => match self.rng.pick(&self.profile.crowd.pools).cloned() {
+            _ => match self.rng.pick(&self.profile.population.pools).cloned() {
                 Some(pool) => Request::RemovePool(pool),
                 None => Request::Tick,
             },
@@ -34,7 +34,7 @@ impl Workload {
     }
 
     fn anyone(&mut self) -> TenantId {
-        let tenants = &self.profile.crowd.tenants;
+        let tenants = &self.profile.population.tenants;
         self.rng.pick(tenants).cloned().unwrap_or_else(TenantId::default_tenant)
     }
 
@@ -43,7 +43,7 @@ impl Workload {
         let of_queue = LimitKey::of_queue(&self.queue());
         match self.rng.weighted([60, 20, 20]) {
             0 => {
-                let limit = self.rng.pick(&self.profile.crowd.limits).cloned();
+                let limit = self.rng.pick(&self.profile.population.limits).cloned();
                 let key = limit.map_or(of_queue, |limit| limit.key);
                 let tenant = if self.rng.percent(30) { Some(self.anyone()) } else { None };
                 (key, tenant)
@@ -59,8 +59,8 @@ impl Workload {
         let until = now.wall.saturating_add_ms(ahead);
         let mut put = PutLimit { key, tenant, numbers: None, paused_until: None, reason: None };
         match self.rng.weighted([40, 30, 20, 10]) {
-            0 => put.numbers = Some((crowd::numbers(&mut self.rng).into(), None)),
-            1 => put.numbers = Some((crowd::numbers(&mut self.rng).into(), Some(until))),
+            0 => put.numbers = Some((population::numbers(&mut self.rng).into(), None)),
+            1 => put.numbers = Some((population::numbers(&mut self.rng).into(), Some(until))),
             2 => put.paused_until = Some(until),
             _ => put.paused_until = Some(now.wall),
         }
@@ -73,7 +73,7 @@ impl Workload {
     }
 
     pub(super) fn put_pool(&mut self) -> Request {
-        let Some(name) = self.rng.pick(&self.profile.crowd.pools).cloned() else {
+        let Some(name) = self.rng.pick(&self.profile.population.pools).cloned() else {
             return Request::Tick;
         };
         let mut queues = self.profile.queues.clone();
@@ -86,7 +86,8 @@ impl Workload {
             (queue.clone(), weight)
         });
         let weights = weights.collect();
-        let starvation = crowd::starvation(&mut self.rng, self.profile.crowd.theme, queues.len());
+        let starvation =
+            population::starvation(&mut self.rng, self.profile.population.theme, queues.len());
         Request::PutPool(
             name,
             Box::new(PoolConfig {

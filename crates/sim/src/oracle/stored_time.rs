@@ -1,4 +1,4 @@
-//! When something happened, as far as a restart can tell.
+//! Bounds the true time of an event whose wall-clock time was stored before a restart.
 
 use rota_model::Millis;
 

@@ -1,5 +1,4 @@
-//! Who brings jobs, and what holds them: tenants, keys, pools, quotas and bounds. Each seed has a
-//! theme of its own.
+//! The tenants of a run and their limits, pools, quotas and bounds, drawn according to a theme.
 
 use rota_engine::{
     Backpressure, Bounds, Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope,
@@ -13,7 +12,7 @@ use super::Theme;
 use crate::rng::Rng;
 
 #[derive(Debug, Clone)]
-pub struct Crowd {
+pub struct Population {
     pub theme: Theme,
     pub tenants: Vec<TenantId>,
     pub shape: Shape,
@@ -31,7 +30,7 @@ pub struct Crowd {
     pub quotas: bool,
     pub bounds: bool,
     /// Chances in proportion to other things that operators do.
-    pub governing: u64,
+    pub tenant_changes: u64,
     /// In a hundred failures, how many are of a limit elsewhere.
     pub limited_elsewhere: u64,
     /// In a hundred fetches, how many are for one tenant only.
@@ -47,7 +46,7 @@ pub enum Shape {
     Zipf,
 }
 
-impl Crowd {
+impl Population {
     pub(super) fn draw(rng: &mut Rng, wanted: Option<Theme>) -> Self {
         let drawn = Theme::draw(rng);
         let theme = wanted.unwrap_or(drawn);
@@ -94,7 +93,7 @@ impl Crowd {
             pools: (0..pools).map(pool).collect(),
             quotas: rng.percent(25),
             bounds: rng.percent(25),
-            governing: match theme {
+            tenant_changes: match theme {
                 Theme::ChangingLimits => 200,
                 Theme::Loud => 40,
                 _ => rng.one_of([0, 0, 15, 60]),
