@@ -36,6 +36,8 @@ pub enum Capped {
     EventStreams,
     /// Types of errors that are counted for a dead letter. Further ones are counted together.
     ErrorTypes,
+    /// API keys, including those that have ended and are not forgotten yet.
+    Keys,
 }
 
 /// Who asks for more of what is capped.

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use rota_identity::{ApiKey, KeyHash, KeyId};
 use rota_model::audit::{AuditNote, AuditStub};
 use rota_model::cron::Schedule;
 use rota_model::envelope::NewJob;
@@ -93,6 +94,14 @@ pub enum Command<J = Target> {
     EnableCron(CronName, bool),
     /// Start a run of a schedule now, even if it is disabled.
     TriggerCron(CronName),
+    /// Add an API key. Adding the same key again changes nothing.
+    CreateKey(Box<ApiKey>),
+    RotateKey(Box<RotateKey>),
+    RevokeKey(KeyId),
+    /// Remove the record of a key that has ended.
+    RemoveKey(KeyId),
+    /// When keys were last used.
+    TouchKeys(Vec<(KeyId, Millis)>),
     /// Stop or resume all dispatching, schedules and timers.
     Maintain {
         enabled: bool,
@@ -335,6 +344,18 @@ pub struct CronSpec {
     pub body: Bytes,
     /// A JSON object for clients: type, args, options, description ...
     pub shown: Bytes,
+}
+
+/// Replaces an API key by a new one with the same name and the same rights.
+#[derive(Debug, Clone)]
+pub struct RotateKey {
+    pub old: KeyId,
+    pub new: KeyId,
+    pub hash: KeyHash,
+    /// How long the old key still works.
+    pub overlap_ms: u64,
+    /// When the new key ends; by default it lasts as long as the old one was to last.
+    pub expires: Option<Millis>,
 }
 
 /// `now` plus `ms` milliseconds, without overflow.

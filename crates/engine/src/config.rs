@@ -34,6 +34,8 @@ pub struct Config {
     pub replay_rules: BTreeMap<RuleName, ReplayRule>,
     /// How long an idle queue or tenant is kept.
     pub forget_idle_ms: u64,
+    /// How long an API key is kept after it was revoked or has expired.
+    pub forget_keys_ms: u64,
     /// A tenant with at most this many classes of unfinished jobs gets new rules at once; others
     /// are updated in slices.
     pub lanes_at_once: u32,
@@ -86,6 +88,8 @@ pub struct Caps {
     pub waiting_enqueues: Cap,
     /// Types of errors that have a counter in a dead letter.
     pub error_types: Cap,
+    /// API keys.
+    pub keys: Cap,
 }
 
 impl Default for Caps {
@@ -104,6 +108,7 @@ impl Default for Caps {
             waiting_fetches: cap(7_000, 700),
             waiting_enqueues: cap(1_000, 100),
             error_types: cap(100_000, 200),
+            keys: cap(10_000, 100),
         }
     }
 }
@@ -233,6 +238,7 @@ impl Default for Config {
             prune_interval_ms: 5 * MINUTE,
             replay_rules: BTreeMap::new(),
             forget_idle_ms: 60 * MINUTE,
+            forget_keys_ms: 30 * 24 * 60 * MINUTE,
             lanes_at_once: 256,
             caps: Caps::default(),
             metrics: MetricBounds::default(),

@@ -2,6 +2,7 @@
 //! released only after the mutations are committed.
 
 use bytes::Bytes;
+use rota_identity::ApiKey;
 use rota_model::mutation::Mutation;
 use rota_model::{Directive, JobId, Millis, Seq, State, WorkerId};
 
@@ -50,6 +51,12 @@ pub enum Reply {
         created: bool,
     },
     Limit(Box<LimitView>),
+    Key(Box<ApiKey>),
+    /// The old key, which works for a while, and the new one.
+    KeyRotated {
+        old: Box<ApiKey>,
+        new: Box<ApiKey>,
+    },
     /// The number of finished jobs that were removed.
     Forgotten(usize),
     Done,

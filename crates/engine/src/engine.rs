@@ -19,6 +19,7 @@ use crate::idle::Idle;
 use crate::idle_limits::IdleLimits;
 use crate::inspect::Maintenance;
 use crate::journal::Journal;
+use crate::keys::Keys;
 use crate::limit_owners::LimitOwners;
 use crate::limit_watch::LimitWatch;
 use crate::meters::Meters;
@@ -32,7 +33,7 @@ use crate::stats::{SeqClock, Stats};
 use crate::tenant::{RuleChange, Tenants};
 use crate::timers::Timers;
 use crate::worker::Workers;
-use crate::{Command, Config, Effects, Event, EventKind, JobRef, Now, Reply, WaiterId};
+use crate::{Command, Config, Effects, Event, EventKind, JobRef, KeyChange, Now, Reply, WaiterId};
 
 /// The whole state. It can be rebuilt from a store.
 pub struct Engine {
@@ -65,6 +66,7 @@ pub struct Engine {
     pub(crate) crons: Crons,
     pub(crate) dead_letters: DeadLetters,
     pub(crate) audit_log: AuditLog,
+    pub(crate) keys: Keys,
     /// The process is about to end: nothing may wait.
     pub(crate) closing: bool,
     pub(crate) maintenance: Maintenance,
@@ -85,6 +87,7 @@ impl Engine {
         let hasher = hasher::seeded(seed);
         let caps = config.caps;
         let mut engine = Self {
+            keys: Keys::new(caps.keys, config.forget_keys_ms),
             meters: Meters::new(config.metrics),
             scheduler: Scheduler::new(&config, &hasher),
             config,
@@ -178,6 +181,11 @@ impl Engine {
             Command::ClearLimit(key, tenant) => self.clear_limit(key, tenant),
             Command::Audit(notes) => self.write_audit_notes(&notes),
             Command::TrimAudit(oldest) => self.trim_audit_log(&oldest),
+            Command::CreateKey(key) => self.create_key(*key),
+            Command::RotateKey(rotate) => self.rotate_key(&rotate),
+            Command::RevokeKey(id) => self.revoke_key(&id),
+            Command::RemoveKey(id) => self.remove_key(&id),
+            Command::TouchKeys(uses) => self.touch_keys(&uses),
             Command::Tick(now) => {
                 self.advance(now);
                 Reply::Done
@@ -208,6 +216,12 @@ impl Engine {
         mutations.append(&mut self.out.mutations);
         events.append(&mut self.out.events);
         std::mem::take(&mut self.out.woken)
+    }
+
+    /// Takes the changes of API keys by the commands since the last call. They take effect with the commit
+    /// of the mutations, before the replies are released.
+    pub fn take_key_changes(&mut self) -> Vec<KeyChange> {
+        self.keys.take_changes()
     }
 
     /// The sequence number of the next job.

@@ -35,6 +35,7 @@ mod in_flight;
 mod inspect;
 mod job_counts;
 mod journal;
+mod keys;
 mod limit_owners;
 mod limit_watch;
 mod median;
@@ -64,7 +65,7 @@ pub use caps::{Asker, CapCounter, CapReached, Capped};
 pub use clock::Now;
 pub use command::{
     Beat, Command, CronSpec, Enqueue, Fetch, NewPriority, NumbersEdit, Override, Prune, PutLimit,
-    QueueSettings, SeenJob, Selected, Target, TenantChange, Unchanged, WaiterId,
+    QueueSettings, RotateKey, SeenJob, Selected, Target, TenantChange, Unchanged, WaiterId,
 };
 pub use config::{Caps, Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope, Retention};
 pub use cron::{CronView, Overlap};
@@ -84,6 +85,7 @@ pub use inspect::{
 };
 pub use job_counts::JobCounts;
 pub use journal::UnwrittenUsage;
+pub use keys::KeyChange;
 pub use meters::{LabelIx, Meter, MetricBounds, Times};
 pub use noisy_tenants::Noisiness;
 pub use queue::{Backpressure, Bounds};

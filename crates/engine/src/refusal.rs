@@ -1,5 +1,6 @@
 //! Refusals: why a well-formed command was not carried out.
 
+use rota_identity::{KeyId, KeyState};
 use rota_model::{JobId, LimitKey, PoolName, QueueName, Seq, State, TenantId, WorkerId};
 
 use crate::{Backpressure, CapReached};
@@ -101,6 +102,21 @@ pub enum Refusal {
     },
     NotThrottled,
     UnknownLimit,
+    UnknownKey,
+    /// There is another key of this id.
+    KeyExists,
+    /// The key was revoked or has expired.
+    KeyEnded {
+        state: KeyState,
+    },
+    /// The key was rotated before, and its successor works.
+    KeyRotated {
+        successor: KeyId,
+    },
+    /// The record of a key that works cannot be removed.
+    KeyActive,
+    /// The record of the first key is kept, so that the key does not come back.
+    KeyKept,
 }
 
 impl From<CapReached> for Refusal {

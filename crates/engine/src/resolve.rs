@@ -138,6 +138,11 @@ impl Command<JobId> {
             }
             Command::Audit(notes) => Command::Audit(notes),
             Command::TrimAudit(oldest) => Command::TrimAudit(oldest),
+            Command::CreateKey(key) => Command::CreateKey(key),
+            Command::RotateKey(rotate) => Command::RotateKey(rotate),
+            Command::RevokeKey(id) => Command::RevokeKey(id),
+            Command::RemoveKey(id) => Command::RemoveKey(id),
+            Command::TouchKeys(uses) => Command::TouchKeys(uses),
             Command::Tick(now) => Command::Tick(now),
         };
         Ok(Resolved { command, missing })

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// One thing that a credential may allow. All but [`Permission::Server`] are about one tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Permission {
@@ -102,6 +105,20 @@ impl fmt::Display for Permissions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.iter().map(Permission::name).collect();
         f.write_str(&names.join(" "))
+    }
+}
+
+impl Serialize for Permissions {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Permissions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let names = String::deserialize(deserializer)?;
+        Self::parse(names.split_whitespace())
+            .map_err(|UnknownPermission(name)| D::Error::custom(format!("no permission '{name}'")))
     }
 }
 

@@ -276,11 +276,13 @@ pub enum RowKind {
     DeadShard = 12,
     /// Number of jobs in a dead letter with the same type of error.
     DeadErrors = 13,
+    /// The record of an API key.
+    ApiKey = 14,
 }
 
 impl RowKind {
     /// Every kind, in the order of the codes.
-    pub const ALL: [RowKind; 14] = [
+    pub const ALL: [RowKind; 15] = [
         RowKind::Queue,
         RowKind::Cron,
         RowKind::Worker,
@@ -295,6 +297,7 @@ impl RowKind {
         RowKind::DispatchState,
         RowKind::DeadShard,
         RowKind::DeadErrors,
+        RowKind::ApiKey,
     ];
 
     /// The stored number. Codes are never reused.

@@ -97,7 +97,7 @@ impl Engine {
         if self.end_due_throttle(self.now.wall) || self.sweep_one() || self.bring_forward_one() {
             return true;
         }
-        if self.check_one_idle() || self.forget_one_idle_limit() {
+        if self.check_one_idle() || self.forget_one_idle_limit() || self.forget_one_key() {
             return true;
         }
         !self.maintenance.enabled() && (self.promote_one() || self.trigger_one_cron())

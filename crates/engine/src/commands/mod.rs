@@ -10,6 +10,7 @@ mod enqueue;
 mod fetch;
 mod fetch_request;
 mod heartbeat;
+mod key;
 mod limit_admin;
 mod limit_use;
 mod maintenance;

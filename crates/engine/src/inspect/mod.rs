@@ -3,6 +3,7 @@
 mod entitled;
 mod explain;
 mod isolation_mismatch;
+mod keys;
 mod limits;
 mod meters;
 mod pools;

@@ -92,6 +92,7 @@ impl Restore {
             RowKind::DispatchState => self.dispatch_state(name, json),
             RowKind::DeadShard => self.engine.dead_letters.restore_shard(name, json),
             RowKind::DeadErrors => self.engine.dead_letters.restore_errors(name, json),
+            RowKind::ApiKey => self.api_key(name, json),
         };
         if let Err(problem) = outcome {
             self.problem.get_or_insert(format!("{kind:?} '{name}' cannot be read: {problem}"));

@@ -1,5 +1,6 @@
 //! Restoring rows by kind: queues, tenants, pools, limits, schedules, workers and counters.
 
+use rota_identity::ApiKey;
 use rota_model::audit::AuditHead;
 use rota_model::cron::Schedule;
 use rota_model::{CronName, PoolName, QueueName, Seq, TenantId, WorkerId};
@@ -42,6 +43,15 @@ impl Restore {
         (tenant.row, tenant.written) = (row, true);
         engine.update_throttle(ix);
         engine.tenant_changed(ix);
+        Ok(())
+    }
+
+    pub(super) fn api_key(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
+        let key: ApiKey = parse(json)?;
+        if key.id.as_str() != name {
+            return Err("the record is of another key".into());
+        }
+        self.engine.keys.restore(key);
         Ok(())
     }
 

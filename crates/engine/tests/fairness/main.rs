@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod account_debts;
+mod api_keys;
 mod caps;
 mod entitled_shares;
 mod forgetting_idle;

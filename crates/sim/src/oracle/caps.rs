@@ -132,6 +132,7 @@ impl World {
             Capped::WaitingEnqueues => caps.waiting_enqueues,
             Capped::EventStreams => unreachable!("the engine has no event streams"),
             Capped::ErrorTypes => unreachable!("further types are counted together"),
+            Capped::Keys => unreachable!("nobody creates keys here"),
         }
     }
 
@@ -159,9 +160,11 @@ impl World {
             Capped::WaitingEnqueues => {
                 self.blocked.values().map(|waiting| only_tenant(&waiting.jobs)).collect()
             }
-            Capped::Tenants | Capped::RateKeys | Capped::EventStreams | Capped::ErrorTypes => {
-                Vec::new()
-            }
+            Capped::Tenants
+            | Capped::RateKeys
+            | Capped::EventStreams
+            | Capped::ErrorTypes
+            | Capped::Keys => Vec::new(),
         };
         let mut count = Count { all: owners.len(), by_tenant: BTreeMap::new() };
         for tenant in owners.into_iter().flatten() {
