@@ -29,6 +29,20 @@ pub enum CancelMode {
     Cooperative,
 }
 
+/// A way in which callers prove who they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AuthMode {
+    /// Nobody has to prove anything.
+    None,
+    /// API keys.
+    Keys,
+    /// JSON Web Tokens.
+    Jwt,
+    /// Client certificates.
+    Mtls,
+}
+
 /// Where the tenant of a request is taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -6,16 +6,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rota_model::{
-    Cost, Durability, FairStrategy, FairnessScope, LimitKey, LimitNumbers, PoolConfig, PoolName,
+    Cost, Durability, FairStrategy, FairnessScope, JobType, LimitKey, LimitNumbers, PoolConfig, PoolName,
     PriorityScope, PruningPolicy, ReplayRule, RuleName, TenantConfig, TenantId, Weight,
 };
 
-use crate::choices::{CancelMode, Isolation, LogFormat, LogLevel, TenantSource};
+use crate::choices::{AuthMode, CancelMode, Isolation, LogFormat, LogLevel, TenantSource};
 use crate::declaration::Declaration;
 use crate::declare::settings;
 use crate::kind::{
-    DAY, GIB, HOUR, KIB, MILLISECOND, Origins, SECOND, TIB, address, boolean, directory, duration,
-    fraction, if_given, list_of, number, one_of, or_auto, or_never, origins, size, tenant, weight,
+    DAY, GIB, HOUR, JwksSource, KIB, MILLISECOND, Origins, SECOND, TIB, address, boolean, claims,
+    directory, duration, file, fraction, if_given, job_types, jwks, list_of, number, one_of, or_auto,
+    or_never, or_none, origins, size, tenant, weight, word,
 };
 use crate::resolve::Reader;
 use crate::table::Row;
@@ -49,6 +50,39 @@ settings! {
             "How long a client may take to send the body of a request.";
         cors_origins: Origins = origins(), "none",
             "Web origins whose pages may send requests to this server from a browser. `*` allows every page.";
+    }
+    auth: Auth {
+        modes: Vec<AuthMode> = list_of(), "none",
+            "How callers prove who they are: API keys (`keys`), JSON Web Tokens (`jwt`), client certificates \
+            (`mtls`), any of several, or not at all (`none`).";
+        bootstrap_key_file: Option<PathBuf> = or_none(file()), "none",
+            "File with the first operator key, for servers that are set up by a machine. The variable \
+            `ROTA_BOOTSTRAP_KEY` may have the key instead. Without both, the first start makes a key and prints it.";
+        rotation_overlap: Duration = duration(0..=366 * DAY), "24h",
+            "How long a rotated key still works, unless the request says otherwise.";
+        jwt_secret_file: Option<PathBuf> = or_none(file()), "none",
+            "File with the secret of HS256 tokens, at least 32 bytes. A line break at its end does not count.";
+        jwt_key_file: Option<PathBuf> = or_none(file()), "none",
+            "File with public keys in PEM: RSA for RS256, P-256 for ES256, Ed25519 for EdDSA.";
+        jwt_jwks: Option<JwksSource> = or_none(jwks()), "none",
+            "File or URL of a JSON Web Key Set with the keys of tokens.";
+        jwt_jwks_refresh: Duration = duration(10 * SECOND..=DAY), "5m",
+            "How often the key set is read again. A token with an unknown key id has it read at once, at most \
+            every 10 s.";
+        jwt_issuer: Option<String> = or_none(word()), "none",
+            "The `iss` that tokens must have. Required for `jwt`.";
+        jwt_audience: Option<String> = or_none(word()), "none",
+            "The `aud` that tokens must have. Required for `jwt`.";
+        jwt_leeway: Duration = duration(0..=HOUR), "30s",
+            "How far the clocks of this server and of the issuer of tokens may differ.";
+        jwt_max_lifetime: Duration = duration(SECOND..=366 * DAY), "1h",
+            "Longest lifetime of a token.";
+        jwt_tenant_claims: Vec<String> = claims(), "tenantId,tenant_id",
+            "Claims with the tenant of a token; a token may have any one of them.";
+        jwt_scope_claims: Vec<String> = claims(), "scope,scopes",
+            "Claims with the scopes of a token, as text separated by spaces or as a list.";
+        jwt_empty_tenant_is_default: bool = boolean(), "false",
+            "Take an empty tenant in a token for `tenancy.default` instead of refusing the token.";
     }
     limits: Limits {
         body_bytes: usize = size(KIB..=GIB), "16MiB",
@@ -110,6 +144,10 @@ settings! {
             "Maximum error types that are counted in the dead letter; further ones are counted as `other`.";
         error_types_per_tenant: usize = number(0..=10_000_000), "200",
             "Maximum error types of one tenant that are counted in the dead letter, over all its queues.";
+        keys: usize = number(1..=1_000_000), "10000",
+            "Maximum API keys, including ended ones that are not forgotten yet.";
+        keys_per_tenant: usize = number(1..=1_000_000), "100",
+            "Maximum API keys of one tenant.";
         rate_limits: usize = number(1..=10_000_000), "100000",
             "Maximum rate limit keys with a declaration, override or pause made through the API.";
         rate_limits_per_tenant: usize = number(1..=10_000_000), "1000",
@@ -218,6 +256,8 @@ settings! {
             "Longest visibility timeout that a fetch or heartbeat may request.";
         max_schedule: Duration = duration(MILLISECOND..=36_600 * DAY), "36500d",
             "How far ahead a job may be scheduled.";
+        allowed_types: Option<Vec<JobType>> = or_none(job_types()), "none",
+            "The only types of jobs that are accepted; `none` accepts all.";
         cancel_mode: CancelMode = one_of(), "immediate",
             "How an active job is cancelled if the request has no `mode`: at once, or by asking its worker at its \
             next heartbeat.";
@@ -242,6 +282,8 @@ settings! {
             "How long tenants' hourly usage is kept.";
         usage_days: Duration = duration(2 * DAY..=3_660 * DAY), "396d",
             "How long tenants' daily usage is kept.";
+        keys: Duration = duration(0..=3_660 * DAY), "30d",
+            "How long the record of an API key is kept after it was revoked or has expired.";
         idle: Duration = duration(SECOND..=366 * DAY), "1h",
             "How long a queue without jobs and settings, or a tenant without jobs, configuration and recent \
             figures, is remembered.";

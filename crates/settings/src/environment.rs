@@ -10,9 +10,10 @@ const PREFIX: &str = "ROTA_";
 
 /// Read by the command line itself, or set by `rota work` for the commands it runs, which may be `rota`
 /// again.
-const NOT_SETTINGS: [&str; 8] = [
+const NOT_SETTINGS: [&str; 9] = [
     "ROTA_CONFIG",
     "ROTA_URL",
+    "ROTA_BOOTSTRAP_KEY",
     "ROTA_TENANT",
     "ROTA_LOG",
     "ROTA_JOB_ID",

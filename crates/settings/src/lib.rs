@@ -1,6 +1,7 @@
 //! The settings of the server, from flags, environment and file. They are declared once, in `declared.rs`;
 //! keys, variables, flags, checks and documentation are generated from that table.
 
+mod auth;
 mod choices;
 mod declaration;
 mod declare;
@@ -23,13 +24,13 @@ mod waiting;
 #[cfg(test)]
 mod tests;
 
-pub use choices::{CancelMode, Isolation, LogFormat, LogLevel, TenantSource};
+pub use choices::{AuthMode, CancelMode, Isolation, LogFormat, LogLevel, TenantSource};
 pub use declaration::{Declaration, declarations};
 pub use declared::{
-    Cache, Engine, Events, Fairness, Http, Jobs, Limits, Log, Noisy, Retention, Settings, Shutdown,
+    Auth, Cache, Engine, Events, Fairness, Http, Jobs, Limits, Log, Noisy, Retention, Settings, Shutdown,
     Starvation, Storage, Tenancy, Testing, Workers,
 };
 pub use error::{Problem, SettingsError};
 pub use given::{Given, Origin};
-pub use kind::Origins;
+pub use kind::{JwksSource, Origins};
 pub use table::Row;

@@ -28,6 +28,7 @@ impl Settings {
         self.unfair_shards(reader)
             .or_else(|| self.idle_throttle(reader))
             .or_else(|| self.too_many_waiting(reader))
+            .or_else(|| self.auth_contradiction(reader))
     }
 
     /// A throttle lowers a tenant's concurrency or weight. It would have no effect if noisy tenants are not

@@ -2,6 +2,7 @@
 //! line of the file mean the same thing.
 
 mod choice;
+mod credentials;
 mod duration;
 mod number;
 mod optional;
@@ -10,9 +11,11 @@ mod size;
 mod text;
 
 pub(crate) use choice::{list_of, one_of};
+pub use credentials::JwksSource;
+pub(crate) use credentials::{claims, file, job_types, jwks, word};
 pub(crate) use duration::{DAY, HOUR, MILLISECOND, SECOND, duration};
 pub(crate) use number::{fraction, number, weight};
-pub(crate) use optional::{if_given, or_auto, or_never};
+pub(crate) use optional::{if_given, or_auto, or_never, or_none};
 pub use origins::Origins;
 pub(crate) use origins::origins;
 pub(crate) use size::{GIB, KIB, TIB, size};

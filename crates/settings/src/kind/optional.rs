@@ -14,6 +14,12 @@ pub(crate) fn or_never(kind: Kind<Duration>) -> Kind<Option<Duration>> {
     or_word("never", accepts, kind).such_as("12h, 7d or P30D")
 }
 
+/// `none` is `None`.
+pub(crate) fn or_none<T: 'static>(kind: Kind<T>) -> Kind<Option<T>> {
+    let accepts = format!("none, or {}", kind.accepts);
+    or_word("none", accepts, kind)
+}
+
 /// The default is `None`, so that it can be told from a value that was given.
 pub(crate) fn if_given<T: 'static>(kind: Kind<T>) -> Kind<Option<T>> {
     Kind { unset: Some(|| None), ..kind.map(|value| Some(Some(value))) }

@@ -1,3 +1,4 @@
+mod auth;
 mod declarations;
 mod documentation;
 mod files;
