@@ -253,7 +253,10 @@ mod tests {
     fn ids_and_hashes_survive_json() {
         let key = KeyText::new(&random(9));
         let json = serde_json::to_string(&(key.id(), key.hash())).unwrap();
-        assert_eq!(serde_json::from_str::<(KeyId, KeyHash)>(&json).unwrap(), (key.id(), key.hash()));
+        assert_eq!(
+            serde_json::from_str::<(KeyId, KeyHash)>(&json).unwrap(),
+            (key.id(), key.hash())
+        );
         assert!(serde_json::from_str::<KeyHash>(&format!("\"{}\"", "é".repeat(32))).is_err());
     }
 

@@ -1,6 +1,7 @@
 //! The server process around the engine: threads, the clock and the HTTP API.
 
 pub mod http;
+pub mod identity;
 pub mod runtime;
 
 mod serve;

@@ -9,14 +9,17 @@ use rota_engine::{Cap, Caps, Config, DeadLetterLimits, Fairness, MetricBounds, N
 use rota_store_sqlite::{OpenError, Options as StoreOptions, SqliteStore};
 
 use crate::http::{self, App, Listener};
+use crate::identity::{self, BootstrapError, FirstKey};
 use crate::runtime::{Archive, Handle, Options, Runtime, StartError};
-use rota_settings::{Isolation, Settings};
+use rota_identity::KeyText;
+use rota_settings::{AuthMode, Isolation, Settings};
 
 /// A server that has opened its data and its port.
 pub struct Server {
     listener: Listener,
     runtime: Runtime,
     settings: Settings,
+    made_key: Option<KeyText>,
 }
 
 /// Why the server could not start.
@@ -26,6 +29,8 @@ pub enum ServeError {
     Open(#[from] OpenError),
     #[error(transparent)]
     Start(#[from] StartError),
+    #[error(transparent)]
+    Bootstrap(#[from] BootstrapError),
     #[error("cannot listen on {address}: {cause}; choose another address with --listen")]
     Listen { address: SocketAddr, cause: std::io::Error },
 }
@@ -34,7 +39,7 @@ impl ServeError {
     /// Whether the settings must be changed before another start can succeed.
     #[must_use]
     pub fn is_settings_error(&self) -> bool {
-        matches!(self, Self::Start(StartError::IsolationMismatch(_)))
+        matches!(self, Self::Start(StartError::IsolationMismatch(_)) | Self::Bootstrap(_))
     }
 }
 
@@ -43,6 +48,7 @@ impl Server {
     /// cause when the server must not answer anything more.
     pub async fn open(
         settings: Settings,
+        first_key: FirstKey,
         on_fatal: Arc<dyn Fn(&str) + Send + std::marker::Sync>,
     ) -> Result<Self, ServeError> {
         let listen = |cause| ServeError::Listen { address: settings.listen, cause };
@@ -59,7 +65,16 @@ impl Server {
             on_fatal,
         };
         let runtime = Runtime::start(store, options)?;
-        Ok(Self { listener, runtime, settings })
+        let made_key = match settings.auth.has(AuthMode::Keys) {
+            true => first_key.store(&runtime.handle()).await?,
+            false => None,
+        };
+        Ok(Self { listener, runtime, settings, made_key })
+    }
+
+    /// The first operator key, if this start made it. It is not stored and cannot be shown again.
+    pub fn take_made_key(&mut self) -> Option<KeyText> {
+        self.made_key.take()
     }
 
     /// The address the server listens on; with port 0 in the settings, the port that the system chose.
@@ -76,14 +91,26 @@ impl Server {
         let handle = self.runtime.handle();
         let app = Arc::new(App::new(handle.clone(), self.runtime.health(), self.settings));
         let service = http::service(app);
+        let key_uses = tokio::spawn(write_key_uses(handle.clone()));
         warn_about_unbounded_queues(&handle).await;
+        let runtime_handle = handle.clone();
         let stop = async move {
             stop.await;
             handle.events().end_streams();
             handle.release_waiting().await;
         };
         http::serve(self.listener, service, max_connections, header_timeout, stop, grace).await;
+        key_uses.abort();
+        identity::flush(runtime_handle.keys(), &runtime_handle).await;
         self.runtime.stop().await;
+    }
+}
+
+/// Writes the last uses of API keys now and then.
+async fn write_key_uses(handle: Handle) {
+    loop {
+        tokio::time::sleep(identity::FLUSH_INTERVAL).await;
+        identity::flush(handle.keys(), &handle).await;
     }
 }
 
@@ -128,6 +155,7 @@ fn engine_config(settings: &Settings) -> Config {
         prune_interval_ms: ms(settings.dead_letter.prune_interval),
         replay_rules: settings.replay_rules.clone(),
         forget_idle_ms: ms(settings.retention.idle),
+        forget_keys_ms: ms(settings.retention.keys),
         caps: caps(settings),
         metrics: MetricBounds {
             tenants: settings.metrics.labels,
@@ -167,6 +195,7 @@ fn caps(settings: &Settings) -> Caps {
         waiting_fetches: waiting.fetches,
         waiting_enqueues: waiting.enqueues,
         error_types: cap(limits.error_types, limits.error_types_per_tenant),
+        keys: cap(limits.keys, limits.keys_per_tenant),
     }
 }
 

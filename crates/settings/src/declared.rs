@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rota_model::{
-    Cost, Durability, FairStrategy, FairnessScope, JobType, LimitKey, LimitNumbers, PoolConfig, PoolName,
-    PriorityScope, PruningPolicy, ReplayRule, RuleName, TenantConfig, TenantId, Weight,
+    Cost, Durability, FairStrategy, FairnessScope, JobType, LimitKey, LimitNumbers, PoolConfig,
+    PoolName, PriorityScope, PruningPolicy, ReplayRule, RuleName, TenantConfig, TenantId, Weight,
 };
 
 use crate::choices::{AuthMode, CancelMode, Isolation, LogFormat, LogLevel, TenantSource};
@@ -15,8 +15,8 @@ use crate::declaration::Declaration;
 use crate::declare::settings;
 use crate::kind::{
     DAY, GIB, HOUR, JwksSource, KIB, MILLISECOND, Origins, SECOND, TIB, address, boolean, claims,
-    directory, duration, file, fraction, if_given, job_types, jwks, list_of, number, one_of, or_auto,
-    or_never, or_none, origins, size, tenant, weight, word,
+    directory, duration, file, fraction, if_given, job_types, jwks, list_of, number, one_of,
+    or_auto, or_never, or_none, origins, size, tenant, weight, word,
 };
 use crate::resolve::Reader;
 use crate::table::Row;

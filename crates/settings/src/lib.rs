@@ -27,8 +27,8 @@ mod tests;
 pub use choices::{AuthMode, CancelMode, Isolation, LogFormat, LogLevel, TenantSource};
 pub use declaration::{Declaration, declarations};
 pub use declared::{
-    Auth, Cache, Engine, Events, Fairness, Http, Jobs, Limits, Log, Noisy, Retention, Settings, Shutdown,
-    Starvation, Storage, Tenancy, Testing, Workers,
+    Auth, Cache, Engine, Events, Fairness, Http, Jobs, Limits, Log, Noisy, Retention, Settings,
+    Shutdown, Starvation, Storage, Tenancy, Testing, Workers,
 };
 pub use error::{Problem, SettingsError};
 pub use given::{Given, Origin};

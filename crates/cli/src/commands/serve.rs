@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use clap::ArgMatches;
+use rota_identity::KeyText;
 use rota_model::Durability;
 use rota_server::Server;
-use rota_settings::Settings;
+use rota_server::identity::FirstKey;
+use rota_settings::{AuthMode, Settings};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{Failure, given, logging};
@@ -25,15 +27,17 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
     let listen = |kind| signal(kind).map_err(|e| Failure::error(format!("signals: {e}")));
     let (mut terminate, mut interrupt) =
         (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
-    let server =
-        Server::open(settings.clone(), Arc::new(die)).await.map_err(|error| {
-            match error.is_settings_error() {
-                true => Failure::usage(error.to_string()),
-                false => Failure::error(error.to_string()),
-            }
-        })?;
+    let first_key = first_key(&settings)?;
+    let opened = Server::open(settings.clone(), first_key, Arc::new(die)).await;
+    let mut server = opened.map_err(|error| match error.is_settings_error() {
+        true => Failure::usage(error.to_string()),
+        false => Failure::error(error.to_string()),
+    })?;
     let address = server.address().map_err(|e| Failure::error(e.to_string()))?;
     greet(&settings, &address.to_string());
+    if let Some(key) = server.take_made_key() {
+        show_first_key(&key);
+    }
     server
         .run(async move {
             let name = tokio::select! {
@@ -45,6 +49,29 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
         .await;
     tracing::info!("stopped; everything is committed");
     Ok(())
+}
+
+/// The variable with the first operator key.
+const BOOTSTRAP_KEY: &str = "ROTA_BOOTSTRAP_KEY";
+
+fn first_key(settings: &Settings) -> Result<FirstKey, Failure> {
+    let variable = std::env::var(BOOTSTRAP_KEY).ok();
+    if variable.is_some() && !settings.auth.has(AuthMode::Keys) {
+        let text = format!("{BOOTSTRAP_KEY} is set, but auth.modes does not have keys");
+        return Err(Failure::usage(text));
+    }
+    FirstKey::given(settings.auth.bootstrap_key_file.as_deref(), variable.as_deref())
+        .map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// To standard error only: standard output and the log may be collected somewhere.
+fn show_first_key(key: &KeyText) {
+    eprintln!();
+    eprintln!("The first operator key. It is shown this once and cannot be shown again:");
+    eprintln!();
+    eprintln!("  {}", key.reveal());
+    eprintln!();
+    eprintln!("Keep it in a safe place. `rota keys create` makes keys for tenants with it.");
 }
 
 fn greet(settings: &Settings, address: &str) {

@@ -10,6 +10,8 @@ mod job_tenant;
 mod options;
 mod retry;
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
@@ -57,6 +59,8 @@ pub struct Rules {
     pub max_visibility_ms: u64,
     /// Whether `metadata.test_directive` is used.
     pub test_directives: bool,
+    /// The only types that jobs may have; `None` for all.
+    pub allowed_types: Option<BTreeSet<JobType>>,
     /// How the job's tenant is determined.
     pub tenancy: Tenancy,
 }
@@ -108,6 +112,7 @@ pub fn parse(
     }
     let fields = Fields::read(text)?;
     let kind = job_type(fields.kind)?;
+    check_allowed(&kind, rules)?;
     let args = array(fields.args, "args")?;
     check_spec_version(fields.specversion)?;
     if let Some(meta) = fields.meta {
@@ -204,6 +209,17 @@ fn job_type(raw: Option<&RawValue>) -> Result<JobType, Rejection> {
         Rejection::field("type", "is required").hint("Name the kind of work, such as email.send.")
     })?;
     JobType::parse(&string(raw, "type")?).map_err(|e| Rejection::field("type", e.to_string()))
+}
+
+fn check_allowed(kind: &JobType, rules: &Rules) -> Result<(), Rejection> {
+    match &rules.allowed_types {
+        Some(allowed) if !allowed.contains(kind) => {
+            let text = format!("is '{kind}', which this server does not accept");
+            Err(Rejection::value("type", text)
+                .hint("An operator lists the accepted types in jobs.allowed_types."))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Keys with the prefix `queue:` or `type:` are only for jobs of that queue or type, because other jobs

@@ -12,6 +12,7 @@ fn rules() -> Rules {
         max_schedule_ms: 3_660 * 86_400_000 * 10,
         max_visibility_ms: 86_400_000,
         test_directives: false,
+        allowed_types: None,
         tenancy: Tenancy::default(),
     }
 }

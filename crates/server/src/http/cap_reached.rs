@@ -81,6 +81,12 @@ fn text_of(capped: Capped) -> CapText {
             Some(SOON),
         ),
         Capped::EventStreams => ("event streams", "event_streams", "Close one", Some(SOON)),
+        Capped::Keys => (
+            "API keys",
+            "keys",
+            "Revoke one and delete it with DELETE /ojs/v1/admin/keys/{id}",
+            None,
+        ),
         // Further types are counted together, so this is never refused.
         Capped::ErrorTypes => ("types of errors", "error_types", "Use fewer", None),
     };

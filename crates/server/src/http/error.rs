@@ -328,6 +328,7 @@ fn not_found_hint(what: &str) -> &'static str {
             "Check the key; a limit is known while jobs use it or an operator has set it. \
              GET /ojs/v1/rate-limits lists all."
         }
+        "key" => "Check the id; GET /ojs/v1/admin/keys lists all keys.",
         "cron job" => "Check the name; GET /ojs/v1/cron lists all schedules.",
         _ => "Check the name.",
     }

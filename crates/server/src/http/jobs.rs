@@ -21,6 +21,7 @@ use rota_settings::CancelMode;
 
 pub(super) async fn enqueue(app: Access, headers: HeaderMap, body: Json) -> ApiResult {
     let job = parse(&app, body.text())?;
+    app.check_jobs(std::slice::from_ref(&job))?;
     match send(&app, vec![job], block_timeout_ms(&headers)?).await? {
         Answer::Reply(Reply::Enqueued(admission)) => match admission.jobs.first() {
             Some(job) => Ok(admission::add_headers(created(job, &admission), &admission)),
@@ -38,6 +39,7 @@ pub(super) async fn enqueue_batch(app: Access, headers: HeaderMap, body: Json) -
     let jobs = body::member(&members, "jobs")
         .ok_or_else(|| Rejection::field("jobs", "is required").hint("Send {\"jobs\": [...]}."))?;
     let parsed = parse_batch(&app, jobs)?;
+    app.check_jobs(&parsed)?;
     match send(&app, parsed, block_timeout_ms(&headers)?).await? {
         Answer::Reply(Reply::Enqueued(admission)) => {
             Ok(admission::add_headers(created_batch(&admission), &admission))

@@ -153,6 +153,26 @@ impl From<Refusal> for ApiError {
                 "There is no throttle to release; GET /ojs/v1/admin/tenants/{id} shows \
                      'throttle'.",
             ),
+            Refusal::UnknownKey => Self::not_found("key", "?"),
+            Refusal::KeyExists => Self::conflict("There is another key of this id.")
+                .hint("Send the request again; the server chooses another id."),
+            Refusal::KeyEnded { state } => {
+                Self::conflict(format!("The key cannot be used any more: it is {}.", state.name()))
+                    .hint("Create a new one with POST /ojs/v1/admin/keys.")
+                    .detail("current_state", state.name())
+            }
+            Refusal::KeyRotated { successor } => {
+                Self::conflict(format!("The key was rotated before; its successor is {successor}."))
+                    .hint("If the successor's secret is lost, revoke the successor and rotate this key again.")
+                    .detail("successor", successor.as_str())
+            }
+            Refusal::KeyActive => Self::conflict("The key works; only ended keys can be deleted.")
+                .hint("Revoke it first, with POST /ojs/v1/admin/keys/{id}/revoke."),
+            Refusal::KeyKept => Self::conflict(
+                "The record of the first operator key is kept, so that the next start does not bring the \
+                 key back.",
+            )
+            .hint("The key has ended; nothing else needs to be done."),
             Refusal::UnknownLimit => Self::not_found("rate limit", "?"),
         }
     }

@@ -75,7 +75,7 @@ impl HttpService {
         if let Err(error) = spec_version::check(&request) {
             return self.refuse(error, request).await;
         }
-        match Caller::from_headers(request.headers(), request.uri().path(), &self.app) {
+        match Caller::of_request(request.headers(), request.uri().path(), &self.app).await {
             Ok(caller) => self.dispatch(request, caller).await,
             Err(error) => self.refuse(error, request).await,
         }

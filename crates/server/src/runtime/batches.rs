@@ -153,6 +153,7 @@ mod tests {
             mailbox: mailbox.clone(),
             committed,
             health: Health::default(),
+            keys: Arc::default(),
             on_fatal: Box::new(|cause| panic!("{cause}")),
         };
         let (engine, loaded) = store_loop.load().unwrap();

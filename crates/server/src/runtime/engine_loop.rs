@@ -195,6 +195,7 @@ impl<R: Reader> EngineLoop<R> {
         let reply = self.engine.apply(fastrand::u64(..), command);
         let before = self.batch.mutations.len();
         let woken = self.engine.move_effects(&mut self.batch.mutations, &mut self.release.events);
+        self.release.keys.append(&mut self.engine.take_key_changes());
         self.in_flight.note(self.last_batch + 1, &self.batch.mutations[before..]);
         self.note_enqueued(&reply);
         if !woken.is_empty() {

@@ -15,6 +15,7 @@ use super::mailbox::Mailbox;
 use super::queue::PushError;
 use super::reader::{Read, ReadError, Reads};
 use super::{Clock, Events};
+use crate::identity::KeyTable;
 
 /// Access to the runtime. Cheap to clone.
 #[derive(Clone)]
@@ -23,6 +24,7 @@ pub struct Handle {
     pub(super) reads: Reads,
     pub(super) events: Arc<Events>,
     pub(super) clock: Clock,
+    pub(super) keys: Arc<KeyTable>,
     pub(super) next_waiter: Arc<AtomicU64>,
 }
 
@@ -190,6 +192,12 @@ impl Handle {
     #[must_use]
     pub fn events(&self) -> &Events {
         &self.events
+    }
+
+    /// The committed API keys.
+    #[must_use]
+    pub fn keys(&self) -> &Arc<KeyTable> {
+        &self.keys
     }
 
     #[must_use]

@@ -18,9 +18,17 @@ pub(super) enum Prepared {
     Answer(Answer),
 }
 
-/// Whether a request adds jobs or schedules. Such requests are refused while the disk is full.
+/// Whether a request adds jobs, schedules or keys. Such requests are refused while the disk is full.
 pub(super) fn adds_data(ask: &Ask) -> bool {
-    matches!(ask, Ask::Command(Command::Enqueue(_) | Command::PutCron(_) | Command::TriggerCron(_)))
+    let Ask::Command(command) = ask else { return false };
+    matches!(
+        command,
+        Command::Enqueue(_)
+            | Command::PutCron(_)
+            | Command::TriggerCron(_)
+            | Command::CreateKey(_)
+            | Command::RotateKey(_)
+    )
 }
 
 impl<R: Reader> EngineLoop<R> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rota_engine::{Command, Event};
+use rota_engine::{Command, Event, KeyChange};
 use rota_model::Seq;
 use tokio::sync::{mpsc, oneshot};
 
@@ -15,6 +15,8 @@ use super::mailbox::Mailbox;
 pub(super) struct Release {
     pub answers: Vec<(oneshot::Sender<Answer>, Answer)>,
     pub events: Vec<Event>,
+    /// Changes of API keys. They are applied before the answers are given.
+    pub keys: Vec<KeyChange>,
 }
 
 impl Release {

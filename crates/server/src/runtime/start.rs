@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-use rota_engine::{Config, InFlight};
+use rota_engine::{Config, InFlight, KeyChange};
 use rota_store::{Batch, Store, StoreError};
 use tokio::runtime::Handle as Tokio;
 use tokio::sync::mpsc;
@@ -24,6 +24,7 @@ use super::release::{self, Release};
 use super::resolve::Resolver;
 use super::store_loop::StoreLoop;
 use super::{Clock, Events, Handle, dead_letter, retention};
+use crate::identity::KeyTable;
 
 /// What the runtime needs to start, besides the store.
 pub struct Options {
@@ -101,6 +102,7 @@ impl Runtime {
         let events = Arc::new(Events::new(options.events));
         let resolver = Resolver::new(store.reader()?, tokio.clone());
         let readers = (0..READERS).map(|_| store.reader()).collect::<Result<Vec<_>, _>>()?;
+        let keys = Arc::new(KeyTable::default());
         let mut store_loop = StoreLoop {
             store,
             tokio: tokio.clone(),
@@ -111,12 +113,15 @@ impl Runtime {
             mailbox: mailbox.clone(),
             committed,
             health: health.clone(),
+            keys: keys.clone(),
             on_fatal: boxed(&options.on_fatal),
         };
         let (engine, loaded) = tokio::task::block_in_place(|| store_loop.load())?;
         if let Some(mismatch) = engine.isolation_mismatch() {
             return Err(StartError::IsolationMismatch(IsolationMismatch(mismatch)));
         }
+        let stored = engine.keys().map(|key| KeyChange::Put(Box::new(key.clone())));
+        keys.apply(stored.collect());
         let engine_loop = EngineLoop {
             engine,
             clock: clock.clone(),
@@ -140,6 +145,7 @@ impl Runtime {
             reads: Reads(reads.clone()),
             events: events.clone(),
             clock,
+            keys,
             next_waiter: Arc::new(AtomicU64::new(1)),
         };
         let threads = vec![

@@ -16,6 +16,7 @@ use super::mailbox::Mailbox;
 use super::queue::{Popped, Queue};
 use super::release::Release;
 use super::{Clock, Health};
+use crate::identity::KeyTable;
 
 /// Work for the store thread.
 pub(super) enum Work {
@@ -56,6 +57,7 @@ pub(super) struct StoreLoop<S> {
     pub mailbox: Arc<Mailbox>,
     pub committed: mpsc::UnboundedSender<Release>,
     pub health: Health,
+    pub keys: Arc<KeyTable>,
     pub on_fatal: Box<dyn Fn(&str) + Send>,
 }
 
@@ -116,9 +118,10 @@ impl<S: Store> StoreLoop<S> {
     }
 
     /// Commits a batch and releases its answers. Returns false if it was not written.
-    fn commit(&mut self, batch: &Batch, release: Release) -> bool {
+    fn commit(&mut self, batch: &Batch, mut release: Release) -> bool {
         match self.tokio.block_on(self.store.commit(batch)) {
             Ok(()) => {
+                self.keys.apply(std::mem::take(&mut release.keys));
                 self.release(release);
                 self.mailbox.put_report(StoreReport::Committed(batch.number));
                 true

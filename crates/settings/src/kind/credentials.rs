@@ -79,7 +79,8 @@ mod tests {
         let url = "https://id.example.com/.well-known/jwks.json";
         assert_eq!(jwks().parse(url), Some(JwksSource::Url(url.into())));
         assert_eq!(jwks().parse("keys/jwks.json"), Some(JwksSource::File("keys/jwks.json".into())));
-        for text in ["", "https://", "ftp://a/b", "https://me:secret@id.example.com/", "http://a b"] {
+        for text in ["", "https://", "ftp://a/b", "https://me:secret@id.example.com/", "http://a b"]
+        {
             assert_eq!(jwks().parse(text), None, "{text:?}");
         }
     }

@@ -1,10 +1,12 @@
 //! The caller: on whose behalf a request is carried out.
 
+use std::sync::Arc;
+
 use axum::http::{HeaderMap, StatusCode};
-use rota_identity::{Permission, Permissions};
+use rota_identity::{Identity, Permission, Permissions};
 use rota_model::TenantId;
 
-use super::App;
+use super::{App, authentication};
 use crate::http::error::ApiError;
 
 /// Documents of the specification and clients use different names for the same header.
@@ -15,15 +17,38 @@ const HEADERS: [&str; 3] = ["x-ojs-tenant", "x-ojs-tenant-id", "x-tenant-id"];
 pub struct Caller {
     tenant: Option<TenantId>,
     permissions: Permissions,
+    /// What the credentials prove; `None` where none are asked for.
+    identity: Option<Arc<Identity>>,
 }
 
 impl Caller {
-    /// The caller that the headers name, which proves nothing. Whoever names no tenant is an operator.
-    pub(in crate::http) fn from_headers(
+    /// Finds out who sends a request. The tenant of the credentials wins; naming another one is an error.
+    pub(in crate::http) async fn of_request(
         headers: &HeaderMap,
         path: &str,
         app: &App,
     ) -> Result<Self, ApiError> {
+        let Some(identity) = authentication::identity(headers, path, app).await? else {
+            return Self::from_headers(headers, path, app);
+        };
+        let tenant = match &identity.tenant {
+            Some(own) => match tenant_named(headers)? {
+                Some(named) if named != *own => return Err(another_tenant(&named, own)),
+                _ => Some(own.clone()),
+            },
+            // An operator may act for a tenant.
+            None => Self::from_headers(headers, path, app)?.tenant,
+        };
+        let permissions = match (identity.permissions.allow(Permission::Server), &tenant) {
+            (false, _) => identity.permissions,
+            (true, Some(_)) => Permissions::of_tenant(),
+            (true, None) => Permissions::of_operator(),
+        };
+        Ok(Self { tenant, permissions, identity: Some(identity) })
+    }
+
+    /// The caller that the headers name, which proves nothing. Whoever names no tenant is an operator.
+    fn from_headers(headers: &HeaderMap, path: &str, app: &App) -> Result<Self, ApiError> {
         let tenant = tenant_named(headers)?;
         if tenant.is_none() && app.is_namespaced() && needs_tenant(path) {
             return Err(ApiError::validation(
@@ -36,13 +61,25 @@ impl Caller {
             Some(_) => Permissions::of_tenant(),
             None => Permissions::of_operator(),
         };
-        Ok(Self { tenant, permissions })
+        Ok(Self { tenant, permissions, identity: None })
     }
 
     /// The tenant; `None` for an operator.
     #[must_use]
     pub fn tenant(&self) -> Option<&TenantId> {
         self.tenant.as_ref()
+    }
+
+    /// What the credentials prove; `None` where none are asked for.
+    #[must_use]
+    pub fn identity(&self) -> Option<&Identity> {
+        self.identity.as_deref()
+    }
+
+    /// What the caller may do.
+    #[must_use]
+    pub fn permissions(&self) -> Permissions {
+        self.permissions
     }
 
     /// An error if the caller lacks a permission.
@@ -69,6 +106,14 @@ pub(super) fn only_operators(what: &str, tenant: &TenantId) -> ApiError {
     ApiError::new(StatusCode::FORBIDDEN, "forbidden", text)
         .hint("An operator's requests come without the header X-OJS-Tenant.")
         .detail("tenant_id", tenant.to_string())
+}
+
+fn another_tenant(named: &TenantId, own: &TenantId) -> ApiError {
+    ApiError::invalid_request(format!(
+        "The header X-OJS-Tenant names '{named}', and the credentials belong to '{own}'."
+    ))
+    .hint("Leave the header out: the tenant follows from the credentials.")
+    .detail("field", "X-OJS-Tenant")
 }
 
 /// The tenant that the headers name. It applies to the whole request, whatever `tenancy.source` says

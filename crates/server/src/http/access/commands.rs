@@ -18,7 +18,7 @@ impl Access {
         self.redacted(answer)
     }
 
-    async fn reply(&self, command: Command<JobId>) -> Result<Reply, ApiError> {
+    pub(super) async fn reply(&self, command: Command<JobId>) -> Result<Reply, ApiError> {
         match self.send(command).await {
             Answer::Reply(reply) => Ok(reply),
             answer => Err(answer.into()),

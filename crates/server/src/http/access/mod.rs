@@ -25,13 +25,18 @@
 //! }
 //! ```
 
+mod authentication;
 mod caller;
 mod commands;
+mod credential_lists;
+mod grantor;
 mod jobs_command;
+mod keys;
 mod operator;
 mod reads;
 mod view;
 
+use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -45,6 +50,7 @@ use rota_settings::{Isolation, Settings, TenantSource};
 use tokio::sync::Mutex;
 
 pub use caller::Caller;
+pub(super) use grantor::Grantor;
 pub(super) use jobs_command::JobsCommand;
 pub(super) use operator::Operator;
 pub(super) use reads::IdHolder;
@@ -52,6 +58,7 @@ pub use view::{ScopedQuery, View};
 
 use super::error::ApiError;
 use super::{events, metrics};
+use crate::identity::Authenticator;
 use crate::runtime::{Answer, Clock, Events, Handle, Health};
 
 /// The state that all handlers share. The way to the engine and the store is private: see [`Access`].
@@ -69,6 +76,7 @@ pub struct App {
     /// The same for cron jobs.
     pub(super) cron_changes: Mutex<()>,
     pub(super) metrics: metrics::Metrics,
+    authenticator: Authenticator,
 }
 
 impl App {
@@ -80,10 +88,12 @@ impl App {
             max_schedule_ms: i64::try_from(ms(settings.jobs.max_schedule)).unwrap_or(i64::MAX),
             max_visibility_ms: ms(settings.jobs.max_visibility_timeout) as u64,
             test_directives: settings.testing.directives,
+            allowed_types: settings.jobs.allowed_types.clone().map(BTreeSet::from_iter),
             tenancy: tenancy(&settings),
         };
         let streams = events::Room::new(settings.waiting().streams);
         let sockets = events::Remembered::new(settings.waiting().streams);
+        let authenticator = Authenticator::new(&settings.auth, handle.keys().clone());
         let metrics = metrics::Metrics::new(settings.metrics.labels);
         Self {
             handle,
@@ -95,6 +105,7 @@ impl App {
             tenant_changes: Mutex::new(()),
             cron_changes: Mutex::new(()),
             metrics,
+            authenticator,
         }
     }
 
@@ -124,7 +135,9 @@ fn tenancy(settings: &Settings) -> Tenancy {
     Tenancy {
         default: (!required).then(|| settings.tenancy.default.clone()),
         in_body: settings.tenancy.source.contains(&TenantSource::Body),
-        of_request: settings.tenancy.source.contains(&TenantSource::Header),
+        // The tenant of credentials is always that of their jobs.
+        of_request: settings.tenancy.source.contains(&TenantSource::Header)
+            || settings.auth.is_required(),
         namespaced,
         limit_scope: if namespaced { Scope::Tenant } else { Scope::Global },
     }

@@ -13,9 +13,9 @@ use rota_store::ListQuery;
 /// What the caller may see of the engine. For a tenant, nothing of other tenants is in it.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
-    engine: &'a Engine,
+    pub(super) engine: &'a Engine,
     /// `None` for an operator.
-    tenant: Option<&'a TenantId>,
+    pub(super) tenant: Option<&'a TenantId>,
     namespaced: bool,
 }
 

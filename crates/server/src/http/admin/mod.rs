@@ -6,6 +6,7 @@ mod dead_letter_config;
 pub(super) mod explain;
 pub(super) mod fairness;
 pub(super) mod jobs;
+pub(in crate::http) mod keys;
 pub(super) mod pools;
 mod purge;
 pub(super) mod queue_config;

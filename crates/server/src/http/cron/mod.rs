@@ -203,6 +203,7 @@ fn parse(
     refuse_single_options(&template)?;
     let now = app.now();
     let job = envelope::parse(&template, &app.rules, now, JobId::v7(0, 0), tenant)?;
+    app.check_class(&job.class)?;
     Ok(CronSpec {
         name: name.of_tenant(&job.class.tenant),
         expression,

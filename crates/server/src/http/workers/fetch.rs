@@ -49,6 +49,7 @@ pub(in crate::http) async fn fetch(app: Access, body: Json) -> ApiResult {
         Some(names) if !names.is_empty() => queues(names)?,
         _ => Vec::new(),
     };
+    let named = app.queues_to_fetch(named)?;
     let preference = preference(body.strategy, body.weights, &named)?;
     let fetch = Fetch {
         // May be empty: the engine knows the queues of the worker's pool or registration.

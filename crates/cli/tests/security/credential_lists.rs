@@ -1,0 +1,59 @@
+//! Keys that are for some queues or job types only.
+
+use serde_json::{Value, json};
+
+use crate::secured::{Secured, job, text_of};
+
+fn key(secured: &Secured, more: Value) -> String {
+    let mut about = json!({"name": "x", "tenant_id": "acme", "role": "admin"});
+    about.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    text_of(&secured.create(about))
+}
+
+#[test]
+fn jobs_are_added_to_the_queues_of_the_key_only() {
+    let secured = Secured::start();
+    let key = key(&secured, json!({"queues": ["mail"]}));
+    secured.post(&key, "/ojs/v1/jobs", job("a", "mail")).expect(201);
+    let error = secured.post(&key, "/ojs/v1/jobs", job("a", "sms"));
+    let error = error.expect_error(403, "permission_denied");
+    assert_eq!(error["details"]["queue"], "sms");
+    let batch = json!({"jobs": [job("a", "mail"), job("a", "sms")]});
+    let error =
+        secured.post(&key, "/ojs/v1/jobs/batch", batch).expect_error(403, "permission_denied");
+    assert_eq!(error["details"]["index"], 1);
+    let cron = json!({"name": "n", "cron": "0 0 * * *", "type": "a", "queue": "sms"});
+    secured.post(&key, "/ojs/v1/cron", cron).expect_error(403, "permission_denied");
+    assert_eq!(
+        secured.get(secured.operator(), "/ojs/v1/jobs").expect(200)["pagination"]["total"],
+        1
+    );
+}
+
+#[test]
+fn jobs_are_of_the_types_of_the_key_only() {
+    let secured = Secured::start();
+    let key = key(&secured, json!({"job_types": ["email.send"]}));
+    secured.post(&key, "/ojs/v1/jobs", job("email.send", "q")).expect(201);
+    let error = secured.post(&key, "/ojs/v1/jobs", job("email.purge", "q"));
+    assert_eq!(error.expect_error(403, "permission_denied")["details"]["job_type"], "email.purge");
+}
+
+#[test]
+fn jobs_are_fetched_from_the_queues_of_the_key_only() {
+    let secured = Secured::start();
+    let (all, key) = (key(&secured, json!({})), key(&secured, json!({"queues": ["mail"]})));
+    for queue in ["mail", "sms"] {
+        secured.post(&all, "/ojs/v1/jobs", job("a", queue)).expect(201);
+    }
+    let fetch = |queues: Value| {
+        secured.post(&key, "/ojs/v1/workers/fetch", json!({"queues": queues, "count": 10}))
+    };
+    fetch(json!(["sms"])).expect_error(403, "permission_denied");
+    fetch(json!(["mail", "sms"])).expect_error(403, "permission_denied");
+    // Without names, the queues of the key are meant.
+    let fetched = fetch(json!([])).expect(200);
+    let queues: Vec<&Value> =
+        fetched["jobs"].as_array().unwrap().iter().map(|job| &job["queue"]).collect();
+    assert_eq!(queues, ["mail"]);
+}

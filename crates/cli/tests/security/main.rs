@@ -1,0 +1,15 @@
+//! Who may do what: credentials of every kind, over HTTP, against a real server.
+
+// Tests fail by panicking.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod allowed_types;
+mod api_keys;
+mod credential_lists;
+mod first_key;
+mod key_admin;
+mod secrets;
+mod secured;

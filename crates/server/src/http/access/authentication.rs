@@ -1,0 +1,72 @@
+//! Checks the credentials of a request.
+
+use std::sync::Arc;
+
+use axum::http::{HeaderMap, StatusCode};
+use rota_identity::Identity;
+
+use super::App;
+use crate::http::error::ApiError;
+use crate::identity::{Denied, KeyProblem};
+
+/// What the credentials of a request prove; `None` where none are asked for.
+pub(super) async fn identity(
+    headers: &HeaderMap,
+    path: &str,
+    app: &App,
+) -> Result<Option<Arc<Identity>>, ApiError> {
+    if !app.authenticator.is_required() || is_public(path) {
+        return Ok(None);
+    }
+    Ok(Some(app.authenticator.authenticate(headers, app.now()).await?))
+}
+
+/// Probes and the manifest need no credentials: they tell nothing about anybody's jobs.
+fn is_public(path: &str) -> bool {
+    matches!(path, "/health" | "/ready" | "/v1/health" | "/ojs/v1/health" | "/ojs/manifest")
+}
+
+impl From<Denied> for ApiError {
+    fn from(denied: Denied) -> Self {
+        let (text, hint, challenge) = match denied {
+            Denied::NoCredentials => (
+                "The request has no credentials.",
+                "Send the header Authorization: Bearer, followed by an API key or a token.",
+                "Bearer realm=\"rota\"",
+            ),
+            Denied::NotBearer => (
+                "The header Authorization does not have the form 'Bearer' and a key or token.",
+                "Send the header Authorization: Bearer, followed by an API key or a token.",
+                "Bearer realm=\"rota\", error=\"invalid_request\"",
+            ),
+            Denied::SeveralCredentials => (
+                "The request has several credentials.",
+                "Send one of them, in the header Authorization.",
+                "Bearer realm=\"rota\", error=\"invalid_request\"",
+            ),
+            Denied::UnknownForm => (
+                "The credentials are of no form that this server accepts.",
+                "auth.modes in the server's configuration says what it accepts.",
+                INVALID,
+            ),
+            Denied::Key(KeyProblem::Unknown) => (
+                "There is no such API key.",
+                "Check that the key is complete; an operator can create another with `rota keys create`.",
+                INVALID,
+            ),
+            Denied::Key(KeyProblem::Expired) => (
+                "The API key has expired.",
+                "Ask for a new key, or for its successor if it was rotated.",
+                INVALID,
+            ),
+            Denied::Key(KeyProblem::Revoked) => {
+                ("The API key was revoked.", "Ask an operator for a new key.", INVALID)
+            }
+        };
+        ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", text)
+            .hint(hint)
+            .header_text("www-authenticate", challenge)
+    }
+}
+
+const INVALID: &str = "Bearer realm=\"rota\", error=\"invalid_token\"";

@@ -1,0 +1,61 @@
+//! The queues and job types that the credentials of a request are for.
+
+use axum::http::StatusCode;
+use rota_identity::Identity;
+use rota_model::envelope::NewJob;
+use rota_model::{Class, QueueName};
+
+use super::Access;
+use crate::http::error::ApiError;
+
+impl Access {
+    /// Refuses jobs for other queues or of other types.
+    pub(in crate::http) fn check_jobs(&self, jobs: &[NewJob]) -> Result<(), ApiError> {
+        jobs.iter().enumerate().try_for_each(|(index, job)| {
+            let checked = self.check_class(&job.class);
+            checked.map_err(|error| match jobs {
+                [_] => error,
+                _ => error.detail("index", index),
+            })
+        })
+    }
+
+    /// The same for jobs that are yet to be made, by a schedule.
+    pub(in crate::http) fn check_class(&self, class: &Class) -> Result<(), ApiError> {
+        self.caller.identity().map_or(Ok(()), |identity| check_class_of(identity, class))
+    }
+
+    /// The queues of a fetch: those that it names, which must all be on the list; without names, the list.
+    pub(in crate::http) fn queues_to_fetch(
+        &self,
+        named: Vec<QueueName>,
+    ) -> Result<Vec<QueueName>, ApiError> {
+        let Some(identity) = self.caller.identity() else { return Ok(named) };
+        let Some(queues) = &identity.queues else { return Ok(named) };
+        match named.iter().find(|queue| !queues.contains(queue)) {
+            Some(queue) => Err(denied(identity, "dequeue", "queue", queue)),
+            None if named.is_empty() => Ok(queues.to_vec()),
+            None => Ok(named),
+        }
+    }
+}
+
+fn check_class_of(identity: &Identity, class: &Class) -> Result<(), ApiError> {
+    let queue = class.queue.local();
+    if identity.queues.as_ref().is_some_and(|list| list.iter().all(|name| **name != *queue)) {
+        return Err(denied(identity, "enqueue", "queue", queue));
+    }
+    if identity.job_types.as_ref().is_some_and(|list| !list.contains(&class.kind)) {
+        return Err(denied(identity, "enqueue", "job type", &class.kind));
+    }
+    Ok(())
+}
+
+fn denied(identity: &Identity, operation: &str, what: &str, name: &str) -> ApiError {
+    let text = format!("The credentials '{}' are not for the {what} '{name}'.", identity.subject);
+    ApiError::new(StatusCode::FORBIDDEN, "permission_denied", text)
+        .hint("Use credentials without such a list, or with this name on it.")
+        .detail("principal", &*identity.subject)
+        .detail("operation", operation)
+        .detail(&what.replace(' ', "_"), name)
+}

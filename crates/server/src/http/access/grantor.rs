@@ -1,0 +1,89 @@
+//! What a caller may do with API keys.
+
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use rota_identity::{ApiKey, Permission, Permissions};
+use rota_model::{JobType, QueueName, TenantId};
+
+use super::Caller;
+use crate::http::error::ApiError;
+
+/// Somebody who creates or looks after keys. Nobody can give away more than they have.
+pub(in crate::http) struct Grantor {
+    /// The tenant whose keys it looks after; `None` for an operator, who looks after all.
+    pub tenant: Option<TenantId>,
+    permissions: Permissions,
+    queues: Option<Arc<[QueueName]>>,
+    job_types: Option<Arc<[JobType]>>,
+}
+
+impl Grantor {
+    pub(super) fn of(caller: &Caller) -> Result<Self, ApiError> {
+        let tenant = caller.tenant().cloned();
+        let Some(identity) = caller.identity() else {
+            // No credentials are asked for.
+            let permissions = match tenant {
+                Some(_) => Permissions::of_tenant(),
+                None => Permissions::of_operator(),
+            };
+            return Ok(Self { tenant, permissions, queues: None, job_types: None });
+        };
+        let held = identity.permissions;
+        // An operator who acts for a tenant gives what a tenant can have.
+        let permissions = match (&tenant, held.allow(Permission::Server)) {
+            (Some(_), true) => Permissions::of_tenant(),
+            _ => held,
+        };
+        if !permissions.allow(Permission::Admin) && !permissions.allow(Permission::Server) {
+            return Err(forbidden("Looking after API keys needs the scope 'admin'."));
+        }
+        let (queues, job_types) = (identity.queues.clone(), identity.job_types.clone());
+        Ok(Self { tenant, permissions, queues, job_types })
+    }
+
+    /// Whether it may have this key in its hands: one with at most its own rights.
+    pub fn check_may_hold(&self, key: &ApiKey) -> Result<(), ApiError> {
+        if self.tenant.is_none() && self.permissions.allow(Permission::Server) {
+            return Ok(());
+        }
+        let missing: Vec<&str> = key
+            .permissions
+            .iter()
+            .filter(|one| !self.permissions.allow(*one))
+            .map(Permission::name)
+            .collect();
+        if !missing.is_empty() {
+            let text = format!(
+                "The key would have scopes that the credentials of this request do not have: {}.",
+                missing.join(", ")
+            );
+            return Err(forbidden(&text).detail("field", "scopes"));
+        }
+        if !is_within(&self.queues, &key.queues) {
+            let text =
+                "The key would be for queues that the credentials of this request are not for.";
+            return Err(forbidden(text).detail("field", "queues"));
+        }
+        if !is_within(&self.job_types, &key.job_types) {
+            let text =
+                "The key would be for job types that the credentials of this request are not for.";
+            return Err(forbidden(text).detail("field", "job_types"));
+        }
+        Ok(())
+    }
+}
+
+/// Whether all that is given is held. `None` is everything.
+fn is_within<T: PartialEq>(held: &Option<Arc<[T]>>, given: &Option<Arc<[T]>>) -> bool {
+    match (held, given) {
+        (None, _) => true,
+        (Some(_), None) => false,
+        (Some(held), Some(given)) => given.iter().all(|one| held.contains(one)),
+    }
+}
+
+fn forbidden(text: &str) -> ApiError {
+    ApiError::new(StatusCode::FORBIDDEN, "permission_denied", text)
+        .hint("Nobody can give away more than they have; ask an operator.")
+}
