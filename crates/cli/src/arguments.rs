@@ -42,7 +42,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Server", &["serve", "config", "health", "events", "maintenance", "bench", "demo"]),
     ("Jobs", &["enqueue", "work", "jobs", "explain", "dead-letter", "cron"]),
     ("Queues and workers", &["queues", "workers", "pools"]),
-    ("Tenants and limits", &["tenants", "fairness", "limits"]),
+    ("Tenants and limits", &["tenants", "keys", "fairness", "limits"]),
     ("Data", &["backup", "restore", "doctor"]),
     ("Shell", &["completions", "help"]),
 ];

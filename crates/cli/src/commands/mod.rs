@@ -18,6 +18,7 @@ mod health;
 mod job_limit;
 mod job_options;
 mod jobs;
+mod keys;
 mod limits;
 mod maintenance;
 mod named;
@@ -51,6 +52,7 @@ pub(crate) enum Command {
     Workers(workers::Workers),
     Pools(pools::Pools),
     Tenants(tenants::Tenants),
+    Keys(keys::Keys),
     Fairness(fairness::Fairness),
     Limits(limits::Limits),
     Cron(cron::Crons),
@@ -82,6 +84,7 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         Command::Queues(command) => wait_for(command.run()),
         Command::Workers(command) => wait_for(command.run()),
         Command::Pools(command) => wait_for(command.run()),
+        Command::Keys(command) => wait_for(command.run()),
         Command::Tenants(command) => wait_for(command.run()),
         Command::Fairness(command) => wait_for(command.run()),
         Command::Limits(command) => wait_for(command.run()),

@@ -33,6 +33,7 @@ mod hints;
 mod jobs;
 mod jobs_change;
 mod jobs_list;
+mod keys;
 mod limits;
 mod maintenance;
 mod narrow;

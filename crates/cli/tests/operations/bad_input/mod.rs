@@ -20,7 +20,7 @@ use crate::support::Server;
 use crate::wire::{Answer, Wire, request};
 
 /// Every route that takes a body.
-const TAKES_BODY: [(&str, &str); 21] = [
+const TAKES_BODY: [(&str, &str); 22] = [
     ("POST", "/ojs/v1/jobs"),
     ("POST", "/ojs/v1/jobs/batch"),
     ("PATCH", "/ojs/v1/jobs/01976a3c-0000-7000-8000-00000000000f"),
@@ -37,6 +37,7 @@ const TAKES_BODY: [(&str, &str); 21] = [
     ("POST", "/ojs/v1/jobs/bulk/cancel"),
     ("POST", "/ojs/v1/admin/jobs/bulk/cancel"),
     ("POST", "/ojs/v1/admin/system/maintenance"),
+    ("POST", "/ojs/v1/admin/keys"),
     ("PUT", "/ojs/v1/admin/queues/default/config"),
     ("DELETE", "/ojs/v1/admin/queues/default/jobs"),
     ("DELETE", "/ojs/v1/admin/dead-letter"),
