@@ -140,6 +140,24 @@ fn a_key_is_revoked_even_if_the_client_leaves_before_the_answer() {
 }
 
 #[test]
+fn a_key_does_what_its_scopes_allow() {
+    let secured = Secured::start();
+    let [producer, worker] = ["producer", "worker"].map(|role| {
+        text_of(&secured.create(json!({"name": role, "tenant_id": "acme", "role": role})))
+    });
+    let fetch = json!({"queues": ["q"], "count": 1});
+    secured.post(&producer, "/ojs/v1/jobs", job("a", "q")).expect(201);
+    let error = secured.post(&producer, "/ojs/v1/workers/fetch", fetch.clone());
+    assert_eq!(error.expect_error(403, "forbidden")["details"]["required_scope"], "dequeue");
+    let error = secured.post(&worker, "/ojs/v1/jobs", job("a", "q"));
+    assert_eq!(error.expect_error(403, "forbidden")["details"]["required_scope"], "enqueue");
+    let fetched = secured.post(&worker, "/ojs/v1/workers/fetch", fetch).expect(200);
+    assert_eq!(fetched["jobs"].as_array().unwrap().len(), 1);
+    secured.get(&worker, "/ojs/v1/queues").expect_error(403, "forbidden");
+    secured.get(&producer, "/metrics").expect_error(403, "forbidden");
+}
+
+#[test]
 fn an_expired_key_is_refused() {
     let secured = Secured::start();
     let about = json!({

@@ -16,14 +16,13 @@ fn jobs_are_added_to_the_queues_of_the_key_only() {
     let key = key(&secured, json!({"queues": ["mail"]}));
     secured.post(&key, "/ojs/v1/jobs", job("a", "mail")).expect(201);
     let error = secured.post(&key, "/ojs/v1/jobs", job("a", "sms"));
-    let error = error.expect_error(403, "permission_denied");
+    let error = error.expect_error(403, "forbidden");
     assert_eq!(error["details"]["queue"], "sms");
     let batch = json!({"jobs": [job("a", "mail"), job("a", "sms")]});
-    let error =
-        secured.post(&key, "/ojs/v1/jobs/batch", batch).expect_error(403, "permission_denied");
+    let error = secured.post(&key, "/ojs/v1/jobs/batch", batch).expect_error(403, "forbidden");
     assert_eq!(error["details"]["index"], 1);
     let cron = json!({"name": "n", "cron": "0 0 * * *", "type": "a", "queue": "sms"});
-    secured.post(&key, "/ojs/v1/cron", cron).expect_error(403, "permission_denied");
+    secured.post(&key, "/ojs/v1/cron", cron).expect_error(403, "forbidden");
     assert_eq!(
         secured.get(secured.operator(), "/ojs/v1/jobs").expect(200)["pagination"]["total"],
         1
@@ -36,7 +35,7 @@ fn jobs_are_of_the_types_of_the_key_only() {
     let key = key(&secured, json!({"job_types": ["email.send"]}));
     secured.post(&key, "/ojs/v1/jobs", job("email.send", "q")).expect(201);
     let error = secured.post(&key, "/ojs/v1/jobs", job("email.purge", "q"));
-    assert_eq!(error.expect_error(403, "permission_denied")["details"]["job_type"], "email.purge");
+    assert_eq!(error.expect_error(403, "forbidden")["details"]["job_type"], "email.purge");
 }
 
 #[test]
@@ -49,8 +48,8 @@ fn jobs_are_fetched_from_the_queues_of_the_key_only() {
     let fetch = |queues: Value| {
         secured.post(&key, "/ojs/v1/workers/fetch", json!({"queues": queues, "count": 10}))
     };
-    fetch(json!(["sms"])).expect_error(403, "permission_denied");
-    fetch(json!(["mail", "sms"])).expect_error(403, "permission_denied");
+    fetch(json!(["sms"])).expect_error(403, "forbidden");
+    fetch(json!(["mail", "sms"])).expect_error(403, "forbidden");
     // Without names, the queues of the key are meant.
     let fetched = fetch(json!([])).expect(200);
     let queues: Vec<&Value> =

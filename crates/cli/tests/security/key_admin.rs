@@ -48,12 +48,12 @@ fn lists_come_in_pages_and_by_tenant() {
 fn an_admin_of_a_tenant_looks_after_its_own_keys_only() {
     let secured = Secured::start();
     let admin = secured.key("acme", &["admin", "enqueue"]);
-    let others = secured.create(json!({"name": "x", "tenant_id": "other", "scopes": ["enqueue"]}));
+    let others = secured.create(json!({"name": "x", "tenant_id": "other", "scopes": ["inspect"]}));
     let own = secured.post(&admin, KEYS, json!({"name": "own", "scopes": ["enqueue"]})).expect(201);
     assert_eq!(own["tenant_id"], "acme");
     let list = secured.get(&admin, KEYS).expect(200);
     assert_eq!(list["pagination"]["total"], 2, "{list}");
-    secured.get(&admin, &format!("{KEYS}?tenant=other")).expect_error(403, "permission_denied");
+    secured.get(&admin, &format!("{KEYS}?tenant=other")).expect_error(403, "forbidden");
     for (method, rest) in [("GET", ""), ("DELETE", ""), ("POST", "/revoke"), ("POST", "/rotate")] {
         let path = format!("{KEYS}/{}{rest}", id_of(&others));
         secured.send(&admin, method, &path, None).expect_error(404, "not_found");
@@ -95,13 +95,13 @@ fn nobody_gives_away_more_than_they_have() {
     // Rotating a key shows the new one, so it needs the same rights.
     let stronger = secured.create(json!({"name": "w", "tenant_id": "acme", "role": "worker"}));
     let rotate = |key: &Value| format!("{KEYS}/{}/rotate", id_of(key));
-    secured.send(&admin, "POST", &rotate(&stronger), None).expect_error(403, "permission_denied");
+    secured.send(&admin, "POST", &rotate(&stronger), None).expect_error(403, "forbidden");
     secured.send(&admin, "POST", &rotate(&own), None).expect(201);
     // Without `admin` nobody looks after keys at all.
     let producer = secured.key("acme", &["enqueue", "inspect"]);
-    secured.get(&producer, KEYS).expect_error(403, "permission_denied");
+    secured.get(&producer, KEYS).expect_error(403, "forbidden");
     let about = json!({"name": "c", "scopes": ["enqueue"]});
-    secured.post(&producer, KEYS, about).expect_error(403, "permission_denied");
+    secured.post(&producer, KEYS, about).expect_error(403, "forbidden");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn an_operator_who_acts_for_a_tenant_makes_keys_of_that_tenant() {
     };
     let created = send(json!({"name": "a", "role": "admin"})).expect(201);
     assert_eq!(created["tenant_id"], "acme");
-    send(json!({"name": "a", "scopes": ["server"]})).expect_error(403, "permission_denied");
+    send(json!({"name": "a", "scopes": ["server"]})).expect_error(403, "forbidden");
 }
 
 #[test]

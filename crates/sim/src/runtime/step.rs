@@ -182,6 +182,8 @@ fn write_reply(f: &mut fmt::Formatter<'_>, reply: &Reply) -> fmt::Result {
         | Reply::Tenant { .. }
         | Reply::Pool { .. }
         | Reply::Limit(_)
+        | Reply::Key(_)
+        | Reply::KeyRotated { .. }
         | Reply::Done => f.write_str("done"),
         Reply::Forgotten(count) => write!(f, "forgot {count}"),
         Reply::Waiting => f.write_str("waiting"),

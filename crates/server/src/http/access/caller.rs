@@ -36,6 +36,10 @@ impl Caller {
                 Some(named) if named != *own => return Err(another_tenant(&named, own)),
                 _ => Some(own.clone()),
             },
+            // Credentials without a tenant are an operator's or nobody's.
+            None if !identity.permissions.allow(Permission::Server) => {
+                return Err(ApiError::no_caller());
+            }
             // An operator may act for a tenant.
             None => Self::from_headers(headers, path, app)?.tenant,
         };

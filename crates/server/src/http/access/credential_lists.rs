@@ -53,7 +53,7 @@ fn check_class_of(identity: &Identity, class: &Class) -> Result<(), ApiError> {
 
 fn denied(identity: &Identity, operation: &str, what: &str, name: &str) -> ApiError {
     let text = format!("The credentials '{}' are not for the {what} '{name}'.", identity.subject);
-    ApiError::new(StatusCode::FORBIDDEN, "permission_denied", text)
+    ApiError::new(StatusCode::FORBIDDEN, "forbidden", text)
         .hint("Use credentials without such a list, or with this name on it.")
         .detail("principal", &*identity.subject)
         .detail("operation", operation)

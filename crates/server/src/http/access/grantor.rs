@@ -19,27 +19,14 @@ pub(in crate::http) struct Grantor {
 }
 
 impl Grantor {
-    pub(super) fn of(caller: &Caller) -> Result<Self, ApiError> {
-        let tenant = caller.tenant().cloned();
-        let Some(identity) = caller.identity() else {
-            // No credentials are asked for.
-            let permissions = match tenant {
-                Some(_) => Permissions::of_tenant(),
-                None => Permissions::of_operator(),
-            };
-            return Ok(Self { tenant, permissions, queues: None, job_types: None });
-        };
-        let held = identity.permissions;
-        // An operator who acts for a tenant gives what a tenant can have.
-        let permissions = match (&tenant, held.allow(Permission::Server)) {
-            (Some(_), true) => Permissions::of_tenant(),
-            _ => held,
-        };
-        if !permissions.allow(Permission::Admin) && !permissions.allow(Permission::Server) {
-            return Err(forbidden("Looking after API keys needs the scope 'admin'."));
+    pub(super) fn of(caller: &Caller) -> Self {
+        let identity = caller.identity();
+        Self {
+            tenant: caller.tenant().cloned(),
+            permissions: caller.permissions(),
+            queues: identity.and_then(|identity| identity.queues.clone()),
+            job_types: identity.and_then(|identity| identity.job_types.clone()),
         }
-        let (queues, job_types) = (identity.queues.clone(), identity.job_types.clone());
-        Ok(Self { tenant, permissions, queues, job_types })
     }
 
     /// Whether it may have this key in its hands: one with at most its own rights.
@@ -84,6 +71,6 @@ fn is_within<T: PartialEq>(held: &Option<Arc<[T]>>, given: &Option<Arc<[T]>>) ->
 }
 
 fn forbidden(text: &str) -> ApiError {
-    ApiError::new(StatusCode::FORBIDDEN, "permission_denied", text)
+    ApiError::new(StatusCode::FORBIDDEN, "forbidden", text)
         .hint("Nobody can give away more than they have; ask an operator.")
 }

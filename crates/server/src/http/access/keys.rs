@@ -8,23 +8,18 @@ use super::{Access, Grantor, View};
 use crate::http::error::ApiError;
 
 impl Access {
-    /// What the caller may do with keys; an error if it may do nothing.
-    pub(in crate::http) fn grantor(&self) -> Result<Grantor, ApiError> {
+    /// What the caller may give away.
+    pub(in crate::http) fn grantor(&self) -> Grantor {
         Grantor::of(&self.caller)
     }
 
     /// The key, unless it is another tenant's. The owner of a key never changes, so what is done to it
     /// later is done on behalf of the same tenant.
-    async fn key(&self, name: &str) -> Result<ApiKey, ApiError> {
+    pub(in crate::http) async fn key(&self, name: &str) -> Result<ApiKey, ApiError> {
         // What is not an id may be a whole key, which must not be repeated.
         let id = KeyId::parse(name).ok_or_else(|| ApiError::not_found("key", "?"))?;
         let key = self.look(move |view| view.key(&id)).await?;
         key.ok_or_else(|| ApiError::not_found("key", name))
-    }
-
-    pub(in crate::http) async fn show_key(&self, name: &str) -> Result<ApiKey, ApiError> {
-        self.grantor()?;
-        self.key(name).await
     }
 
     /// When a key was last used, including uses that are not written yet.
@@ -33,7 +28,7 @@ impl Access {
     }
 
     pub(in crate::http) async fn create_key(&self, key: ApiKey) -> Result<Reply, ApiError> {
-        self.grantor()?.check_may_hold(&key)?;
+        self.grantor().check_may_hold(&key)?;
         self.reply(Command::CreateKey(Box::new(key))).await
     }
 
@@ -43,19 +38,19 @@ impl Access {
         name: &str,
         rotate: impl FnOnce(KeyId) -> RotateKey,
     ) -> Result<Reply, ApiError> {
-        let grantor = self.grantor()?;
+        let grantor = self.grantor();
         let old = self.key(name).await?;
         grantor.check_may_hold(&old)?;
         self.reply(Command::RotateKey(Box::new(rotate(old.id)))).await
     }
 
     pub(in crate::http) async fn revoke_key(&self, name: &str) -> Result<Reply, ApiError> {
-        let key = self.show_key(name).await?;
+        let key = self.key(name).await?;
         self.reply(Command::RevokeKey(key.id)).await
     }
 
     pub(in crate::http) async fn remove_key(&self, name: &str) -> Result<Reply, ApiError> {
-        let key = self.show_key(name).await?;
+        let key = self.key(name).await?;
         self.reply(Command::RemoveKey(key.id)).await
     }
 }
