@@ -10,6 +10,7 @@ mod commands;
 mod examples;
 mod glossary;
 mod module_map;
+mod permissions;
 
 use std::fs;
 use std::path::{Path, PathBuf};
