@@ -147,18 +147,18 @@ impl Change {
             (Change::Extend { due, reserved_ms }, JobRow::Live(live)) => {
                 (live.due, live.reserved_ms) = (Some(*due), *reserved_ms);
             }
-            (Change::RequestCancel, JobRow::Live(live)) => live.held = true,
+            (Change::RequestCancel, JobRow::Live(live)) => live.marked = true,
             (Change::Backoff(backoff), JobRow::Live(live)) => {
                 (live.state, live.due, live.worker) = (State::Retryable, Some(backoff.due), None);
                 (live.pool, live.reserved_ms) = (None, 0);
                 undo(live, backoff.undo);
             }
             (Change::Postpone { due }, JobRow::Live(live)) => {
-                (live.state, live.due, live.held) = (State::Scheduled, Some(*due), true);
+                (live.state, live.due, live.marked) = (State::Scheduled, Some(*due), true);
             }
             (Change::Ready(ready), JobRow::Live(live)) => {
                 (live.state, live.due, live.worker) = (State::Available, None, None);
-                (live.enqueued, live.held) = (ready.enqueued, ready.held);
+                (live.enqueued, live.marked) = (ready.enqueued, ready.held);
                 (live.pool, live.reserved_ms) = (None, 0);
                 undo(live, ready.undo);
             }

@@ -23,7 +23,7 @@ impl Engine {
         self.out.mutations.push(Mutation::Ready(ready));
         if let Some(live) = self.deadlines.get_mut(seq) {
             (live.state, live.enqueued, live.due) = (State::Available, enqueued, None);
-            live.held = false;
+            live.marked = false;
         }
         self.enter_lane(seq, class, WaitingJob { fresh: false, ..job });
     }
@@ -49,7 +49,7 @@ impl Engine {
                 worker: None,
                 pool: None,
                 reserved_ms: 0,
-                held: false,
+                marked: false,
                 bytes: active.size.bytes() as u32,
                 pauses: active.pauses,
             });

@@ -31,10 +31,9 @@ pub struct Live {
     pub pool: Option<PoolName>,
     /// Length of an active job's reservation, in milliseconds.
     pub reserved_ms: u64,
-    /// For an available job: it must wait until the previous run of its schedule has finished. For a
-    /// scheduled job: it was rescheduled because a limit was reached. For an active job: its worker is to
-    /// cancel it.
-    pub held: bool,
+    /// A mark whose meaning depends on the state. Read it with [`Live::is_held`], [`Live::is_rescheduled`]
+    /// and [`Live::is_cancel_requested`].
+    pub marked: bool,
     /// Size of the body in bytes.
     pub bytes: u32,
     /// Number of executions that ended because of a rate limit outside Rota; these are not attempts.
@@ -42,6 +41,24 @@ pub struct Live {
 }
 
 impl Live {
+    /// Whether the job is available but must wait until the previous run of its schedule has finished.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.state == State::Available && self.marked
+    }
+
+    /// Whether the job is scheduled because a limit was reached.
+    #[must_use]
+    pub fn is_rescheduled(&self) -> bool {
+        self.state == State::Scheduled && self.marked
+    }
+
+    /// Whether the job is active and its worker is asked to cancel it.
+    #[must_use]
+    pub fn is_cancel_requested(&self) -> bool {
+        self.state == State::Active && self.marked
+    }
+
     /// An available job with defaults for everything else.
     #[must_use]
     pub fn ready(seq: Seq, class: ClassId, enqueued: Millis, bytes: u32) -> Self {
@@ -57,7 +74,7 @@ impl Live {
             worker: None,
             pool: None,
             reserved_ms: 0,
-            held: false,
+            marked: false,
             bytes,
             pauses: 0,
         }

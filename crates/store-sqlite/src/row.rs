@@ -41,7 +41,7 @@ pub(crate) fn live(row: &Row<'_>) -> Result<Live, InternalError> {
         expires: millis(row, 7)?,
         worker: worker(row, 8)?,
         reserved_ms: row.get::<_, i64>(9)? as u64,
-        held: row.get(10)?,
+        marked: row.get(10)?,
         bytes: row.get(11)?,
         pauses: row.get(12)?,
         pool: pool(row, 13)?,

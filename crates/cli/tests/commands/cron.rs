@@ -71,7 +71,7 @@ fn a_schedule_is_removed() {
 }
 
 #[test]
-fn a_bad_schedule_is_refused_in_the_words_of_the_server() {
+fn a_bad_schedule_is_rejected_with_the_servers_message() {
     let server = Server::start();
     looks_like!(
         "bad_expression",

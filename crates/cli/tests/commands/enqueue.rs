@@ -77,7 +77,7 @@ fn priorities_have_names() {
 }
 
 #[test]
-fn numbers_that_nobody_can_hold_stay_as_they_are() {
+fn very_large_numbers_are_kept_verbatim() {
     let server = Server::start();
     let arguments = ["enqueue", "a.b", "--args", "[12345678901234567890123]", "--json"];
     let text = rota(&server, &arguments).printed();

@@ -54,7 +54,7 @@ fn mistakes_in_limits_are_explained() {
 }
 
 #[test]
-fn a_tenant_over_its_limit_is_told_when_to_come_back() {
+fn a_tenant_over_its_limit_gets_a_retry_after() {
     let url = answering(
         "429 Too Many Requests\r\nRetry-After: 30",
         r#"{"error": {"code": "TENANT_LIMIT_EXCEEDED", "message": "Tenant 'acme' has exceeded max_queue_depth (50000)",
@@ -73,7 +73,7 @@ fn a_tenant_over_its_limit_is_told_when_to_come_back() {
 }
 
 #[test]
-fn a_hint_that_speaks_of_a_header_says_the_seconds() {
+fn a_hint_about_retry_after_shows_the_seconds() {
     let server = Server::start();
     let limits = json!({"limits": {"max_enqueue_rate": {"limit": 1, "period": "PT1H"}}});
     server.put("/ojs/v1/admin/tenants/acme", limits).expect(201);
@@ -84,7 +84,7 @@ fn a_hint_that_speaks_of_a_header_says_the_seconds() {
 }
 
 #[test]
-fn a_soft_quota_that_is_crossed_is_told() {
+fn an_exceeded_soft_quota_is_reported() {
     let server = Server::start();
     let soft = json!({"limits": {"max_queue_depth": 1}, "quota": "soft"});
     server.put("/ojs/v1/admin/tenants/acme", soft).expect(201);

@@ -87,7 +87,7 @@ fn no_tenants_is_explained() {
 }
 
 #[test]
-fn queues_of_tenants_are_told_apart() {
+fn queues_of_tenants_are_listed_separately() {
     let stats = r#"{"queues": [{"name": "email", "tenant_id": "acme", "dispatch_count_1m": 3},
         {"name": "email", "tenant_id": "globex", "dispatch_count_1m": 1}]}"#;
     let text = rota_at(&scripted(&[(200, stats)]).url, &["fairness", "--queues"]).printed();

@@ -26,7 +26,7 @@ fn a_mistyped_command_gets_a_suggestion() {
 }
 
 #[test]
-fn settings_name_their_values_in_a_word() {
+fn settings_have_one_word_values() {
     let help = rota_at("", &["serve", "--help"]).printed();
     assert!(help.contains("--tenancy-source <LIST>\n"), "{help}");
     let words = help.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -65,7 +65,7 @@ fn filters_narrow_the_list() {
 }
 
 #[test]
-fn without_a_word_it_lists_too_with_the_same_filters() {
+fn without_a_subcommand_it_lists_with_the_same_filters() {
     let server = in_all_states();
     let list = rota(&server, &["jobs", "--state", "active", "--json"]).json();
     assert_eq!(list["total"], 1);

@@ -4,7 +4,7 @@ use crate::run::{Ran, rota};
 use crate::support::Server;
 
 #[test]
-fn maintenance_holds_jobs_back_until_it_is_turned_off() {
+fn maintenance_stops_dispatch_until_it_is_turned_off() {
     let server = Server::start();
     let run =
         |arguments: &[&str]| -> Ran { rota(&server, &[&["maintenance"], arguments].concat()) };

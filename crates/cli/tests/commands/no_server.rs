@@ -78,7 +78,7 @@ fn web_server() -> String {
 }
 
 #[test]
-fn every_command_says_that_nobody_answers() {
+fn every_command_reports_an_unreachable_server() {
     let url = nobody();
     for arguments in COMMANDS {
         let message = rota_at(&url, arguments).failed(3);

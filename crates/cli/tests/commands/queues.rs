@@ -101,7 +101,7 @@ fn queues_are_paused_and_resumed() {
 }
 
 #[test]
-fn failures_are_told_apart() {
+fn failures_have_different_exit_codes() {
     let server = Server::start();
     let message = rota(&server, &["queues", "stats", "nope"]).failed(4);
     assert!(message.starts_with("rota: There is no queue 'nope'."), "{message}");

@@ -157,7 +157,7 @@ fn a_batch_drops_as_many_as_it_needs() {
 }
 
 #[test]
-fn pressure_is_told_before_the_queue_is_full() {
+fn pressure_is_reported_before_the_queue_is_full() {
     let server = shared();
     let queue = fresh_queue();
     bound(&server, &queue, json!({"max_depth": 10, "warning_threshold": 0.5}));

@@ -203,7 +203,7 @@ fn its_pool_has_no_slot() {
 }
 
 #[test]
-fn all_that_holds_it_is_told() {
+fn every_reason_is_listed() {
     let server = shared();
     let (key, queue) = (fresh("api"), fresh_queue());
     let id = server.enqueue(limited(&queue, json!({"key": key, "concurrency": 0})));

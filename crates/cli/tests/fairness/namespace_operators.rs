@@ -6,7 +6,7 @@ use crate::api::{Caller, caller, list, start};
 use crate::shorthand::{job_on, text};
 
 #[test]
-fn a_name_alone_means_no_queue() {
+fn a_queue_name_without_a_tenant_is_ambiguous() {
     let server = start(&[("ROTA_TENANCY_ISOLATION", "namespace")]);
     let id = caller(&server, "acme").enqueue(job_on("q"));
     let unclear = |reply: crate::support::Reply| {

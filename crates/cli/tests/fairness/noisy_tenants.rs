@@ -125,7 +125,7 @@ fn with_a_concurrency_for_each_tenant_a_throttle_lowers_that() {
 }
 
 #[test]
-fn without_detection_nobody_is_noticed() {
+fn without_detection_no_tenant_is_noisy() {
     let server = start(&[("ROTA_NOISY_DETECT", "false")]);
     make_noise(&server);
     crate::watch::nap(1500);

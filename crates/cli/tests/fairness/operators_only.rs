@@ -56,7 +56,7 @@ fn a_tenant_does_not_say_what_it_is_entitled_to() {
 }
 
 #[test]
-fn a_tenant_is_not_told_how_others_are_configured() {
+fn a_tenant_does_not_see_the_configuration_of_others() {
     let server = start(&[("ROTA_TENANTS", r#"{"secret": {"weight": 7}}"#)]);
     let path = "/ojs/v1/admin/system/config";
     assert!(server.get(path).expect(200).to_string().contains("tenants.secret"));
@@ -91,7 +91,7 @@ fn dispatches_of_others_are_not_shown_to_a_tenant() {
 }
 
 #[test]
-fn health_and_fairness_speak_of_the_caller_alone() {
+fn health_and_fairness_show_only_the_callers_figures() {
     let busy = || {
         let server = start(&[]);
         server.enqueue(of("acme", "q"));
@@ -114,7 +114,7 @@ fn health_and_fairness_speak_of_the_caller_alone() {
 }
 
 #[test]
-fn a_tenants_own_worker_keeps_a_job_for_an_hour_without_a_word_and_no_longer() {
+fn a_tenants_own_silent_worker_keeps_a_job_for_at_most_an_hour() {
     let server = shared();
     let (acme, queue) = (fresh("acme"), fresh_queue());
     server.enqueue(of(&acme, &queue));

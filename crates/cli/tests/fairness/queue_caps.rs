@@ -6,7 +6,7 @@ use crate::api::{Caller, caller, of, of_with, put_tenant, start};
 use crate::shorthand::{ack, job_on, text};
 
 #[test]
-fn a_tenant_that_makes_too_many_queues_keeps_nobody_else_out() {
+fn a_tenant_with_too_many_queues_does_not_affect_others() {
     let limits = [("ROTA_LIMITS_QUEUES", "20"), ("ROTA_LIMITS_QUEUES_PER_TENANT", "5")];
     let mut server = start(&limits);
     for n in 0..5 {

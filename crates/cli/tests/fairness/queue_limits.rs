@@ -15,7 +15,7 @@ fn told(server: &Server, kind: &str, key: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_closed_queue_is_told_once_and_so_is_its_opening() {
+fn a_closed_queue_and_its_opening_emit_one_event_each() {
     let (server, queue) = (shared(), fresh_queue());
     let (path, key) =
         (format!("/ojs/v1/admin/queues/{queue}/rate-limit"), format!("queue:{queue}"));
@@ -55,7 +55,7 @@ fn a_limit_that_is_taken_away_lets_go() {
 }
 
 #[test]
-fn a_queue_without_jobs_is_not_told_of() {
+fn an_empty_queue_emits_no_event() {
     let (server, queue) = (shared(), fresh_queue());
     let path = format!("/ojs/v1/admin/queues/{queue}/rate-limit");
     server.put(&path, json!({"concurrency": 0})).expect(200);

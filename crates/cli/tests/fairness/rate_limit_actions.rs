@@ -45,7 +45,7 @@ fn a_rescheduled_job_gets_the_time_when_the_limit_opens() {
 }
 
 #[test]
-fn rescheduled_jobs_fill_one_window_after_the_other_and_their_release_is_told() {
+fn rescheduled_jobs_fill_one_window_after_the_other_and_their_release_emits_events() {
     let server = shared();
     let (key, queue) = (fresh("api"), fresh_queue());
     let limit =

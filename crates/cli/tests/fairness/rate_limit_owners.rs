@@ -12,7 +12,7 @@ fn path(key: &str) -> String {
 }
 
 #[test]
-fn a_tenant_does_not_speak_for_what_all_share() {
+fn a_tenant_cannot_change_shared_limits() {
     let server = shared();
     let (acme, queue, key) = (fresh("acme"), fresh_queue(), fresh("api"));
     server.enqueue(of(&acme, &queue));
@@ -29,7 +29,7 @@ fn a_tenant_does_not_speak_for_what_all_share() {
 }
 
 #[test]
-fn a_tenant_speaks_for_its_own_part_of_any_key() {
+fn a_tenant_changes_its_own_part_of_a_key() {
     let server = shared();
     let (acme, queue) = (fresh("acme"), fresh_queue());
     // Without a key of their own, the jobs' key is that of their queue.
@@ -41,7 +41,7 @@ fn a_tenant_speaks_for_its_own_part_of_any_key() {
 }
 
 #[test]
-fn an_operator_does_not_speak_for_one_tenant_of_what_all_share() {
+fn an_operator_cannot_change_one_tenants_part_of_a_shared_key() {
     let server = shared();
     let key = format!("queue:{}", fresh_queue());
     let error = server.put(&format!("{}?tenant=acme", path(&key)), json!({"concurrency": 0}));

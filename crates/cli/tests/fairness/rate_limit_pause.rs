@@ -97,7 +97,7 @@ fn an_operator_can_pause_a_key_too() {
 }
 
 #[test]
-fn a_pause_is_told_by_an_event() {
+fn a_pause_emits_an_event() {
     let server = shared();
     let (key, queue) = (fresh("api"), fresh_queue());
     let until = from_now(60_000);

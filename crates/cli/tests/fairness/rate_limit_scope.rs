@@ -92,7 +92,7 @@ fn clearing_a_tenants_part_leaves_what_the_configuration_says() {
 }
 
 #[test]
-fn what_is_not_said_about_a_limit_stays() {
+fn omitted_numbers_of_a_limit_stay() {
     let server = shared();
     let path = format!("/ojs/v1/rate-limits/{}", fresh("api"));
     server.put(&path, json!({"concurrency": 5})).expect(200);

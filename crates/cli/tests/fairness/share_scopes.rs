@@ -43,7 +43,7 @@ fn in_pool_scope_a_fetch_serves_tenants_by_weight_over_all_its_queues() {
 }
 
 #[test]
-fn a_pool_may_have_a_scope_of_its_own() {
+fn a_pool_may_have_its_own_scope() {
     let server = start(&[]);
     let queues = three_tenants(&server);
     let shown = put_pool(&server, "all", json!({"queues": queues, "fairness_scope": "pool"}));

@@ -66,7 +66,7 @@ fn round_robin_as_a_strategy_knows_no_weights() {
 }
 
 #[test]
-fn strict_gives_each_tenant_a_concurrency_of_its_own() {
+fn strict_gives_each_tenant_its_own_concurrency() {
     let tenants_of = json!({"acme": {"concurrency": 4}, "beta": {"concurrency": 2}}).to_string();
     let environment = [
         ("ROTA_FAIRNESS_STRATEGY", "strict"),

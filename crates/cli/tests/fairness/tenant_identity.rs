@@ -103,7 +103,7 @@ fn names_of_tenants_have_a_longest() {
 }
 
 #[test]
-fn names_of_tenants_are_told_apart_by_case() {
+fn tenant_ids_are_case_sensitive() {
     let server = shared();
     let (lower, upper, queue) = (fresh("acme"), fresh("ACME"), fresh_queue());
     server.enqueue(of(&lower, &queue));

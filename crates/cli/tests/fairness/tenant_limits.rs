@@ -107,7 +107,7 @@ fn a_rate_of_enqueueing_refuses_a_burst() {
 }
 
 #[test]
-fn coming_back_when_told_is_enough() {
+fn retrying_after_retry_after_succeeds() {
     let server = shared();
     let rate = json!({"max_enqueue_rate": {"limit": 2, "period": "PT1S"}});
     let (acme, queue) = with_limits(&server, rate);

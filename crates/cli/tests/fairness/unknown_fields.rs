@@ -83,7 +83,7 @@ fn a_map_of_queues_keeps_its_order() {
 }
 
 #[test]
-fn numbers_that_are_too_large_are_told_what_fits() {
+fn numbers_that_are_too_large_get_an_error_with_the_maximum() {
     let server = shared();
     let about = json!({"worker_id": fresh("w"), "concurrency": 1_000_000_000_000u64});
     for path in ["/ojs/v1/workers/register", "/ojs/v1/workers/heartbeat"] {

@@ -34,7 +34,7 @@ impl Tally {
 }
 
 #[test]
-fn too_many_requests_are_told_to_come_back() {
+fn too_many_requests_get_a_retry_after() {
     let flags = ["--engine-commands", "16", "--engine-batch", "16", "--cache-bodies", "8MiB"];
     let mut server = Server::start_with(&flags);
     let address = server.address();

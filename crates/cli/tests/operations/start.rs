@@ -31,7 +31,7 @@ fn the_greeting_says_what_runs_where_and_what_to_try() {
 }
 
 #[test]
-fn queues_without_a_bound_are_told_of_in_one_line() {
+fn unbounded_queues_are_reported_in_one_line() {
     let dir = TempDir::new().unwrap();
     let mut server = Process::serve(dir.path(), &[]);
     let mut wire = server.connect();

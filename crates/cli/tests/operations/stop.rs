@@ -132,7 +132,7 @@ fn clients_that_hold_on_do_not_keep_it() {
 }
 
 #[test]
-fn being_told_twice_changes_nothing() {
+fn a_repeated_request_changes_nothing() {
     let mut server = Server::start_with(&["--shutdown-grace", "500ms"]);
     let _held = half_a_body(&server);
     server.signal("TERM");

@@ -107,7 +107,7 @@ fn delete_takes_all_that_have_ended() {
 }
 
 #[test]
-fn a_filter_narrows_what_is_meant() {
+fn a_filter_selects_jobs() {
     let server = Server::start();
     let send =
         |queue: &str, kind: &str| server.enqueue(json!({"type": kind, "args": [], "queue": queue}));

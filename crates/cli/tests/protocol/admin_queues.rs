@@ -99,7 +99,7 @@ fn statistics_of_the_last_hour_survive_a_restart() {
 }
 
 #[test]
-fn a_purge_needs_to_be_confirmed_and_told_which_states() {
+fn a_purge_needs_confirmation_and_states() {
     let server = Server::start();
     filled(&server);
     let states = json!(["completed", "discarded"]);

@@ -30,7 +30,7 @@ fn workers_are_listed_with_a_summary() {
 }
 
 #[test]
-fn a_worker_is_shown_with_what_it_said_and_what_it_runs() {
+fn a_worker_is_shown_with_its_registration_and_its_jobs() {
     let server = Server::start();
     server.put("/ojs/v1/admin/pools/blue", json!({"queues": ["q"]})).expect(201);
     let about = json!({"hostname": "h", "pid": 12, "queues": ["q"], "concurrency": 3,

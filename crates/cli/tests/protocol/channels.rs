@@ -259,7 +259,7 @@ fn who_comes_back_after_the_end_of_a_job_sees_it_end() {
 }
 
 #[test]
-fn a_channel_is_kept_alive_and_told_of_a_shutdown() {
+fn a_channel_gets_heartbeats_and_a_shutdown_notice() {
     let mut server = Server::start_with(&["--events-heartbeat", "50ms", "--shutdown-grace", "1h"]);
     let mut stream = EventStream::open(&server, &channel("all"));
     assert_eq!(stream.comment(), "heartbeat");

@@ -27,7 +27,7 @@ fn state(server: &Server, id: &str) -> Value {
 }
 
 #[test]
-fn the_worker_is_told_and_ends_the_job() {
+fn the_worker_learns_of_the_request_and_ends_the_job() {
     let mut server = Server::start();
     let id = asked(&server, "w", json!({"retry": quick_retry(9)}));
     for restarted in [false, true] {
@@ -54,7 +54,7 @@ fn the_worker_is_told_and_ends_the_job() {
 }
 
 #[test]
-fn whoever_is_done_first_completes_the_job() {
+fn the_first_to_finish_completes_the_job() {
     let server = Server::start();
     let id = asked(&server, "w", json!({}));
     ack(&server, &id);

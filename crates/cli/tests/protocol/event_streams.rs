@@ -173,7 +173,7 @@ fn events_of_an_earlier_process_are_a_gap() {
 }
 
 #[test]
-fn who_does_not_read_is_told_what_was_dropped() {
+fn a_slow_reader_gets_a_notice_of_dropped_events() {
     let server = Server::start_with(&["--events-capacity", "1000"]);
     let mut stream = EventStream::open(&server, ALL);
     // More than the buffers of a connection hold, whose size is the system's choice.

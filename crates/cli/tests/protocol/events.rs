@@ -160,7 +160,7 @@ fn all_events_of_a_job_tell_its_trace() {
 }
 
 #[test]
-fn required_members_are_there_when_nobody_said_them() {
+fn required_members_have_defaults() {
     let server = Server::start();
     let dropped = server.enqueue(job_with(
         "q",
@@ -226,7 +226,7 @@ fn queues_and_workers_have_events() {
 }
 
 #[test]
-fn a_worker_that_is_told_to_be_quiet_has_an_event() {
+fn quieting_a_worker_emits_an_event() {
     let server = Server::start();
     heartbeat(&server, "w1", json!({})).expect(200);
     server.post("/ojs/v1/admin/workers/w1/quiet", json!({})).expect(200);

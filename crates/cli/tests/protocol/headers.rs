@@ -154,7 +154,7 @@ fn an_error_has_all_of_its_members() {
 }
 
 #[test]
-fn health_is_told_at_the_root_too() {
+fn health_is_served_at_the_root_too() {
     let server = Server::start();
     for path in ["/health", "/ojs/v1/health"] {
         let body = server.get(path).expect(200);

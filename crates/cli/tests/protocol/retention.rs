@@ -67,7 +67,7 @@ fn each_ending_has_its_own_time() {
 }
 
 #[test]
-fn a_queue_may_have_a_retention_of_its_own() {
+fn a_queue_may_have_its_own_retention() {
     let server = Server::start();
     let config = json!({"retention": {"completed": "PT0S"}});
     let body = server.put("/ojs/v1/admin/queues/brief/config", config).expect(200);

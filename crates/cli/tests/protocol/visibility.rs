@@ -110,7 +110,7 @@ fn the_jobs_own_visibility_timeout_wins_over_the_fetchs() {
 }
 
 #[test]
-fn a_reservation_that_the_server_cuts_is_told_as_it_is() {
+fn a_shortened_reservation_is_shown_with_its_real_length() {
     let server = Server::start_with(&["--tenancy-max-visibility-timeout", "10s"]);
     let queue = fresh_queue();
     let header = [JSON, ("X-OJS-Tenant", "acme")];
@@ -201,7 +201,7 @@ fn the_jobs_of_a_worker_that_falls_silent_come_back() {
 }
 
 #[test]
-fn silence_means_nothing_from_a_worker_that_never_sent_heartbeats() {
+fn a_worker_that_never_sent_heartbeats_does_not_become_stale() {
     let server = Server::start_with(&BEATS);
     let queue = fresh_queue();
     let id = server.enqueue(job_with(&queue, json!({})));

@@ -101,7 +101,7 @@ fn eventually_pong(socket: &mut Socket) -> Vec<u8> {
 }
 
 #[test]
-fn a_shutdown_is_told_and_closes_with_1001() {
+fn a_shutdown_is_announced_and_closes_with_1001() {
     let mut server = Server::start_with(&["--shutdown-grace", "1h"]);
     let mut sockets: Vec<Socket> = (0..5).map(|_| Socket::open(&server)).collect();
     sockets[1..].iter_mut().for_each(|socket| drop(socket.ask(&subscribe("all"))));
@@ -143,7 +143,7 @@ fn enqueue_thousand(server: &Server) {
 }
 
 #[test]
-fn a_socket_that_does_not_read_is_told_what_was_dropped() {
+fn a_slow_socket_gets_a_notice_of_dropped_events() {
     let mut server = Server::start_with(&["--events-capacity", "200", "--shutdown-grace", "1h"]);
     let mut socket = Socket::open(&server);
     socket.ask(&subscribe("all"));

@@ -16,7 +16,7 @@ fn assert_error(message: &Value, code: &str) {
 }
 
 #[test]
-fn subscribers_are_told_what_happens_on_their_channels() {
+fn subscribers_get_the_events_of_their_channels() {
     let server = Server::start();
     let id = server.enqueue(job_with("q", json!({"meta": {"trace_id": "t1"}})));
     let job = format!("job:{id}");
@@ -66,7 +66,7 @@ fn subscribers_are_told_what_happens_on_their_channels() {
 }
 
 #[test]
-fn a_job_that_has_ended_is_told_at_once() {
+fn the_channel_of_an_ended_job_reports_its_state_and_ends() {
     let server = Server::start();
     let mut socket = Socket::open(&server);
     for state in ["completed", "cancelled", "discarded"] {

@@ -116,7 +116,7 @@ fn a_worker_that_says_it_is_quiet_gets_nothing_until_it_runs_again() {
 }
 
 #[test]
-fn a_worker_that_registers_again_has_said_nothing_yet() {
+fn registering_again_resets_what_a_worker_reported() {
     let server = Server::start();
     server.enqueue(job_on("q"));
     heartbeat(&server, "w1", json!({"state": "terminate"})).expect(200);

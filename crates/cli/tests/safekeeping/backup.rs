@@ -207,7 +207,7 @@ fn a_backup_leaves_room_on_the_disk_of_the_server() {
 }
 
 #[test]
-fn what_cannot_be_written_or_read_is_said() {
+fn unwritable_and_unreadable_files_are_reported() {
     let dir = TempDir::new().unwrap();
     let server = Server::start();
     let nowhere = dir.path().join("missing/copy.db");

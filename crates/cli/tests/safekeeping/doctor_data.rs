@@ -93,7 +93,7 @@ fn a_damaged_page_is_found_and_the_backup_that_mends_it_too() {
 }
 
 #[test]
-fn what_is_no_database_and_what_is_newer_is_told_apart() {
+fn a_file_that_is_no_database_and_a_newer_format_have_different_errors() {
     let server = stopped(1);
     let path = server.dir().join("rota.db");
     let mut bytes = fs::read(&path).unwrap();

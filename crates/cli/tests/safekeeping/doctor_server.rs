@@ -37,7 +37,7 @@ fn a_running_server_and_its_directory_are_well() {
 }
 
 #[test]
-fn work_that_nobody_does_is_warned_of() {
+fn waiting_jobs_without_a_worker_are_a_warning() {
     let server = Server::start();
     enqueue(&server, 4);
     server.post("/ojs/v1/queues/default/pause", json!({})).expect(200);
@@ -91,7 +91,7 @@ fn lost_workers_and_piles_of_dead_letters_are_warned_of() {
 }
 
 #[test]
-fn a_server_of_another_directory_is_told() {
+fn a_server_with_another_data_directory_is_reported() {
     let server = Server::start();
     let dir = TempDir::new().unwrap();
     let data = dir.path().display().to_string();
@@ -103,7 +103,7 @@ fn a_server_of_another_directory_is_told() {
 }
 
 #[test]
-fn a_server_that_listens_elsewhere_is_told() {
+fn a_server_on_another_address_is_reported() {
     let server = Server::start();
     let data = server.dir().display().to_string();
     let ended = run(&["doctor", "--data", &data, "--json"], &[("ROTA_LISTEN", "127.0.0.1:9")]);
@@ -136,7 +136,7 @@ fn a_full_disk_is_a_problem_with_its_remedy() {
 }
 
 #[test]
-fn a_url_where_nobody_is_has_an_exit_code_of_its_own() {
+fn an_unreachable_url_has_its_own_exit_code() {
     let dir = TempDir::new().unwrap();
     let data = dir.path().display().to_string();
     let ended = run(&["doctor", "--data", &data, "--url", "http://127.0.0.1:9", "--json"], &[]);
@@ -150,7 +150,7 @@ fn a_url_where_nobody_is_has_an_exit_code_of_its_own() {
 }
 
 #[test]
-fn something_that_is_no_job_server_is_told_apart() {
+fn a_server_of_another_kind_has_its_own_error() {
     let url = answer_with(|_| (200, "<html>It works!</html>".to_owned()));
     let ended = doctor_at(&url);
     assert_eq!(ended.code, Some(3), "{ended:?}");

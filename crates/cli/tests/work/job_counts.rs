@@ -25,7 +25,7 @@ fn as_many_run_at_once_as_were_asked_for_and_never_more() {
 }
 
 #[test]
-fn one_at_a_time_unless_told() {
+fn one_job_at_a_time_by_default() {
     let bench = Bench::new();
     for n in 0..3 {
         bench.server.enqueue(json!({"type": "a.b", "args": [n]}));

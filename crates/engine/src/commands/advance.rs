@@ -138,7 +138,7 @@ impl Engine {
                 debug_assert!(found.is_some(), "a job that waits for a time has a timer");
                 self.count_out(live.class, live.state, size);
             }
-            (State::Available, _) if !live.held => self.leave_lane(live.seq, live.class),
+            (State::Available, _) if !live.is_held() => self.leave_lane(live.seq, live.class),
             (state, _) => self.count_out(live.class, state, size),
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rota_model::envelope::{self, NewJob};
 use rota_model::mutation::{Mutation, RowKind};
-use rota_model::{ClassId, CronName, Ending, JobId, Live, Millis, Seq, State};
+use rota_model::{ClassId, CronName, Ending, JobId, Millis, Seq, State};
 
 use super::enqueue::EnqueuedBy;
 use crate::admission::Obstacle;
@@ -254,8 +254,7 @@ impl Engine {
     }
 
     fn release_held(&mut self, seq: Seq) {
-        let kept_back = |live: &&mut Live| live.state == State::Available && live.held;
-        let Some(live) = self.deadlines.get_mut(seq).filter(kept_back) else {
+        let Some(live) = self.deadlines.get_mut(seq).filter(|live| live.is_held()) else {
             return;
         };
         let (class, waiting) = (live.class, WaitingJob::of(live));

@@ -87,7 +87,7 @@ impl Engine {
             state,
             due: if state == State::Scheduled { due } else { None },
             expires: job.expires,
-            held,
+            marked: held,
             ..Live::ready(seq, class, created, job.body.len() as u32)
         };
         if live.expires.is_some() || enqueued_by != EnqueuedBy::Client {

@@ -74,7 +74,7 @@ impl Engine {
     fn schedule_again(&mut self, due: Millis, seq: Seq, timer: Timer, from: State) {
         self.out.mutations.push(Mutation::Postpone { seq, due });
         if let Some(live) = self.deadlines.get_mut(seq) {
-            (live.state, live.due, live.held) = (State::Scheduled, Some(due), true);
+            (live.state, live.due, live.marked) = (State::Scheduled, Some(due), true);
         }
         let event = self.job_ref(seq, timer.class);
         self.emit(EventKind::Scheduled { job: event, due, from: Some(from) });

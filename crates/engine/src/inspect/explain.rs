@@ -116,7 +116,7 @@ impl Engine {
         let slot = self.classes.slot(class);
         let live = self.waiting_job(target);
         let due = live.as_ref().and_then(|live| live.due);
-        let held = live.is_some_and(|live| live.held);
+        let held = live.is_some_and(|live| live.is_held());
         let mut reasons = match state {
             State::Active => vec![Reason::Active],
             State::Scheduled => vec![Reason::Scheduled { due }],

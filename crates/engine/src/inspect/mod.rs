@@ -300,7 +300,7 @@ impl Engine {
             worker: active.worker.clone(),
             pool: active.pool.clone(),
             reserved_ms: active.reserved_ms,
-            held: false,
+            marked: false,
             bytes: active.size.bytes() as u32,
             pauses: active.pauses,
         })

@@ -113,11 +113,11 @@ impl Restore {
         match (state, live.due) {
             (State::Scheduled | State::Retryable, Some(due)) => {
                 engine.wait_until(due, seq, Timer { class, attempt, pauses, size, state });
-                if live.held {
+                if live.is_rescheduled() {
                     self.rescheduled.push((seq, class, due));
                 }
             }
-            (State::Available, _) if !live.held => {
+            (State::Available, _) if !live.is_held() => {
                 let fresh = attempt == 0 && pauses == 0;
                 engine.scheduler.refill(seq, class, WaitingJob { fresh, ..waiting });
                 let index = class.0 as usize;
@@ -257,7 +257,7 @@ impl Restore {
     fn active(&mut self, live: Live) {
         let engine = &mut self.engine;
         let now = engine.now;
-        let reserved_ms = live.reserved_ms;
+        let (reserved_ms, cancel_requested) = (live.reserved_ms, live.is_cancel_requested());
         let left = live.due.map_or(0, |due| due.since(now.wall).max(0) as u64);
         let left = left.max(GRACE_MS.min(reserved_ms)).min(reserved_ms.max(1));
         let started = live.started.unwrap_or(live.enqueued);
@@ -284,7 +284,7 @@ impl Restore {
                 account: None,
                 counted: [None; 3],
                 counted_at: 0,
-                cancel_requested: live.held,
+                cancel_requested,
             },
         );
         engine.scheduler.was_active(live.class, live.pool.as_ref());

@@ -49,6 +49,8 @@ pub struct World {
     history_rows: BTreeMap<(i64, String, i64), HistoryRow>,
     /// By tenant, code of the length and beginning of the period.
     pub usage: BTreeMap<(String, u8, i64), Usage>,
+    /// The number of the newest entry in the audit log; a store refuses gaps.
+    audited: u64,
     /// How many mutations each batch had.
     pub batch_sizes: Vec<usize>,
     number: u64,
@@ -80,6 +82,7 @@ impl World {
             history: BTreeMap::new(),
             history_rows: BTreeMap::new(),
             usage: BTreeMap::new(),
+            audited: 0,
             batch_sizes: Vec::new(),
             number: 0,
             next_id: 1,

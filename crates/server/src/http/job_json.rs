@@ -225,7 +225,7 @@ fn write_live(members: &mut Members<'_>, live: &Live, record: &Record) {
     if let Some(started) = live.started.filter(|_| live.state != State::Available) {
         members.time("started_at", started);
     }
-    if live.state == State::Active && live.held {
+    if live.is_cancel_requested() {
         members.raw("cancel_requested", b"true");
     }
     match (live.state, live.due) {

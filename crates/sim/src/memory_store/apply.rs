@@ -29,7 +29,7 @@ impl MemoryStore {
                 live.reserved_ms = *reserved_ms;
             }),
             Mutation::RequestCancel(seq) => {
-                self.change(*seq, "request a cancellation", |live| live.held = true)
+                self.change(*seq, "request a cancellation", |live| live.marked = true)
             }
             Mutation::Backoff(backoff) => self.change(backoff.seq, "back off", |live| {
                 let_go(live, State::Retryable);
@@ -37,7 +37,7 @@ impl MemoryStore {
                 take_back(live, backoff.undo);
             }),
             Mutation::Postpone { seq, due } => self.change(*seq, "put off", |live| {
-                (live.state, live.due, live.held) = (State::Scheduled, Some(*due), true);
+                (live.state, live.due, live.marked) = (State::Scheduled, Some(*due), true);
             }),
             Mutation::Ready(ready) => {
                 self.change(ready.seq, "make ready", |live| make_ready(live, ready))
@@ -217,7 +217,7 @@ fn make_ready(live: &mut Live, ready: &Ready) {
     let_go(live, State::Available);
     live.due = None;
     live.enqueued = ready.enqueued;
-    live.held = ready.held;
+    live.marked = ready.held;
     take_back(live, ready.undo);
 }
 

@@ -189,7 +189,7 @@ impl World {
                 (false, true) => State::Scheduled,
                 (false, false) => State::Available,
             };
-            let kept = live.state == expected && live.expires == asked.expires && !live.held;
+            let kept = live.state == expected && live.expires == asked.expires && !live.marked;
             let kept = kept && *class == asked.class;
             ensure(kept, Rule::Reply, || format!("{asked:?} became {live:?}"))?;
             (asked.start_at, None)
@@ -220,7 +220,7 @@ impl World {
             return Err(Violation::new(Rule::Transition, message));
         };
         if live.state == State::Available {
-            ensure(live.held && !ready.held, Rule::Transition, || {
+            ensure(live.is_held() && !ready.held, Rule::Transition, || {
                 format!("job {seq} was available already")
             })?;
             context.freed.push(seq);
@@ -249,7 +249,7 @@ impl World {
             if let JobRow::Live(live) = &mut job.place {
                 live.state = State::Available;
                 live.enqueued = ready.enqueued;
-                live.held = ready.held;
+                live.marked = ready.held;
                 take_back(live, ready.undo);
                 (live.due, live.worker, live.reserved_ms) = (None, None, 0);
                 live.pool = None;
@@ -274,7 +274,7 @@ impl World {
     /// A limit put the job off, and it has not come back.
     fn is_put_off(&self, seq: Seq) -> bool {
         let live = self.jobs.get(&seq).and_then(Job::live);
-        live.is_some_and(|live| live.state == State::Scheduled && live.held)
+        live.is_some_and(|live| live.is_rescheduled())
     }
 
     /// A job that was put off comes back earlier than it was told, never later.
@@ -288,7 +288,7 @@ impl World {
     fn postpone(&mut self, seq: Seq, due: Millis) -> Check {
         self.change(seq, |job| {
             if let JobRow::Live(live) = &mut job.place {
-                (live.state, live.due, live.held) = (State::Scheduled, Some(due), true);
+                (live.state, live.due, live.marked) = (State::Scheduled, Some(due), true);
             }
         });
         Ok(())

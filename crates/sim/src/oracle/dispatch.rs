@@ -144,7 +144,7 @@ impl World {
         ensure(claim.attempt <= most.max(1), Rule::Attempts, || {
             format!("attempt {} of {most} of job {seq}", claim.attempt)
         })?;
-        ensure(!live.held, Rule::Cron, || format!("job {seq} is held"))
+        ensure(!live.marked, Rule::Cron, || format!("job {seq} is held"))
     }
 
     pub(super) fn is_overdue(&self, seq: Seq) -> bool {

@@ -34,7 +34,9 @@ impl World {
         ready: &Ready,
         context: &StepContext<'_>,
     ) -> Check {
-        ensure(!live.held, Rule::Transition, || format!("job {} was to be cancelled", live.seq))?;
+        ensure(!live.is_cancel_requested(), Rule::Transition, || {
+            format!("job {} was to be cancelled", live.seq)
+        })?;
         let causes = self.causes(live, context);
         let requeued = causes.iter().any(|cause| matches!(cause, Cause::Requeued));
         let left = self.has_attempts_left(live);
@@ -102,7 +104,9 @@ impl World {
             Cause::TimedOut => self.has_attempts_left(&live),
             _ => false,
         });
-        ensure(allowed && !live.held, Rule::HandedTwice, || format!("job {seq} backed off"))?;
+        ensure(allowed && !live.is_cancel_requested(), Rule::HandedTwice, || {
+            format!("job {seq} backed off")
+        })?;
         let (least, most) = backoff(&job.class.policy.retry, live.attempt);
         let delay = due.since(self.wall);
         ensure((least..=most).contains(&delay), Rule::Time, || {
@@ -130,7 +134,7 @@ impl World {
         ensure(asked && is_active, Rule::Unasked, || format!("nobody cancelled job {seq}"))?;
         self.change(seq, |job| {
             if let JobRow::Live(live) = &mut job.place {
-                live.held = true;
+                live.marked = true;
             }
         });
         Ok(())
@@ -162,7 +166,7 @@ impl World {
         let by_policy = ending_of(&job.class.policy.retry);
         let allowed = self.causes(live, context).iter().any(|cause| match cause {
             // Its worker was asked to cancel it: whatever happens now, it does not run again.
-            cause if live.held && !matches!(cause, Cause::Acked) => {
+            cause if live.is_cancel_requested() && !matches!(cause, Cause::Acked) => {
                 finish.ending == Ending::Cancelled
             }
             Cause::Acked => finish.ending == Ending::Completed,
@@ -182,7 +186,9 @@ impl World {
     /// first counts.
     pub(super) fn pause_after_failure(&mut self, live: &Live, context: &StepContext<'_>) -> Check {
         let until = match self.causes(live, context).first() {
-            Some(Cause::Limited(until, failure)) if live.held || self.is_final(live, failure) => {
+            Some(Cause::Limited(until, failure))
+                if live.is_cancel_requested() || self.is_final(live, failure) =>
+            {
                 Some(*until)
             }
             _ => None,

@@ -167,7 +167,7 @@ impl World {
                 (false, State::Cancelled) => &reply.cancelled,
                 (false, _) => &reply.lost,
             };
-            let to_cancel = holds && live.is_some_and(|live| live.held);
+            let to_cancel = holds && live.is_some_and(|live| live.is_cancel_requested());
             let told = reply.cancel_requested.contains(&target.id) == to_cancel;
             ensure(told && list.contains(&target.id), Rule::Reply, || {
                 format!("{reply:?} is no answer for {target:?}")

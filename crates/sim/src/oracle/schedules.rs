@@ -50,7 +50,7 @@ impl World {
         if !asked {
             cron.settled = wall;
         }
-        let right = alone && live.held == held && live.state == State::Available;
+        let right = alone && live.marked == held && live.state == State::Available;
         ensure(right, Rule::Cron, || format!("{name} ran as {live:?} beside {earlier:?}"))?;
         Ok(name)
     }

@@ -159,11 +159,11 @@ impl Job {
 
     /// It would be handed out, were it first.
     pub fn is_ready(&self) -> bool {
-        self.live().is_some_and(|live| live.state == State::Available && !live.held)
+        self.live().is_some_and(|live| live.state == State::Available && !live.is_held())
     }
 
     pub fn is_held(&self) -> bool {
-        self.live().is_some_and(|live| live.state == State::Available && live.held)
+        self.live().is_some_and(|live| live.is_held())
     }
 }
 

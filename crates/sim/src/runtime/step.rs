@@ -197,8 +197,8 @@ fn write_mutation(f: &mut fmt::Formatter<'_>, mutation: &Mutation) -> fmt::Resul
         Mutation::DropClass(id) => write!(f, " dropclass:{}", id.0),
         Mutation::Counts(id, counts) => write!(f, " counts:{}={:?}", id.0, counts.0),
         Mutation::Insert(row, live) => {
-            let held = if live.held { ":held" } else { "" };
-            write!(f, " insert:{}:{}{held}", row.seq, live.state)
+            let mark = if live.marked { ":marked" } else { "" };
+            write!(f, " insert:{}:{}{mark}", row.seq, live.state)
         }
         Mutation::Claim(claim) => write!(f, " claim:{}/{}", claim.seq, claim.attempt),
         Mutation::RequestCancel(seq) => write!(f, " request_cancel:{seq}"),

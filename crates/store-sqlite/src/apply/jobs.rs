@@ -39,7 +39,7 @@ impl Applier<'_> {
             optional_millis(live.expires),
             live.worker.as_deref(),
             live.reserved_ms as i64,
-            live.held,
+            live.marked,
             live.bytes,
             live.pauses,
             live.pool.as_deref(),

@@ -74,7 +74,7 @@ fn jobs_of_an_older_format_report_their_size() {
         let batch = Batch { number: 8, now: Millis(80), next_seq: Seq(4), mutations };
         block_on(store.commit(&batch)).unwrap();
         let due = Some(Millis(90));
-        let later = Live { state: State::Scheduled, due, held: true, ..short };
+        let later = Live { state: State::Scheduled, due, marked: true, ..short };
         assert_eq!(live(&mut store, 3), later);
         block_on(store.close()).unwrap();
         assert_sound(&directory);

@@ -35,7 +35,7 @@ pub fn every_field_of_a_job_is_stored<F: Fixture>(fixture: &F) {
         worker: Some(worker("worker_019539a4/~!")),
         pool: Some(pool("pool-1.a")),
         reserved_ms: 15,
-        held: true,
+        marked: true,
         bytes: size(&full.body),
         pauses: 16,
     };

@@ -49,7 +49,7 @@ impl Oracle {
                 live.due = Some(*due);
                 live.reserved_ms = *reserved_ms;
             }),
-            Mutation::RequestCancel(seq) => self.change(*seq, |live| live.held = true),
+            Mutation::RequestCancel(seq) => self.change(*seq, |live| live.marked = true),
             Mutation::Backoff(backoff) => {
                 self.change(backoff.seq, |live| apply_backoff(live, *backoff))
             }
@@ -57,7 +57,7 @@ impl Oracle {
                 assert_eq!(live.state, State::Available, "job {seq} is postponed");
                 live.state = State::Scheduled;
                 live.due = Some(*due);
-                live.held = true;
+                live.marked = true;
             }),
             Mutation::Ready(ready) => self.change(ready.seq, |live| apply_ready(live, *ready)),
             Mutation::Finish(finish) => self.finish(finish),
@@ -177,7 +177,7 @@ impl Oracle {
             worker: None,
             pool: None,
             reserved_ms: 0,
-            held: false,
+            marked: false,
         });
     }
 }
@@ -196,7 +196,7 @@ fn apply_ready(live: &mut Live, ready: Ready) {
     release(live, State::Available);
     live.due = None;
     live.enqueued = ready.enqueued;
-    live.held = ready.held;
+    live.marked = ready.held;
     apply_undo(live, ready.undo);
 }
 

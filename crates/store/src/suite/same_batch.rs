@@ -53,7 +53,7 @@ pub fn one_batch_may_claim_postpone_and_undo<F: Fixture>(fixture: &F) {
     };
     let postponed = |seq| {
         let due = Some(Millis(500 + seq as i64));
-        Live { state: State::Scheduled, due, held: true, ..job(seq).1 }
+        Live { state: State::Scheduled, due, marked: true, ..job(seq).1 }
     };
     let expected = [
         active(0),

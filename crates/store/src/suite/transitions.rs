@@ -42,7 +42,7 @@ pub fn a_requested_cancellation_is_kept<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let before = start(&mut driver, running);
     driver.commit(vec![Mutation::RequestCancel(Seq(1))]);
-    let asked = Live { held: true, ..before };
+    let asked = Live { marked: true, ..before };
     expect(&mut driver, &asked);
     expect(&mut driver.crash_and_reopen(), &asked);
 }
@@ -80,12 +80,12 @@ pub fn a_job_becomes_ready_again<F: Fixture>(fixture: &F) {
         worker: None,
         pool: None,
         reserved_ms: 0,
-        held: true,
+        marked: true,
         ..before
     };
     expect(&mut driver, &held);
     driver.commit(vec![Mutation::Ready(Ready { undo: None, held: false, ..hold })]);
-    expect(&mut driver, &Live { held: false, ..held });
+    expect(&mut driver, &Live { marked: false, ..held });
 }
 
 pub fn an_execution_that_does_not_count_is_undone<F: Fixture>(fixture: &F) {
@@ -117,7 +117,7 @@ pub fn a_ready_job_is_postponed<F: Fixture>(fixture: &F) {
         live.pauses = 2;
         live.started = Some(Millis(50));
         live.expires = Some(Millis(99));
-        live.held = true;
+        live.marked = true;
     });
     driver.commit(vec![postpone(1, 700)]);
     let later = Live { state: State::Scheduled, due: Some(Millis(700)), ..before };
@@ -126,7 +126,7 @@ pub fn a_ready_job_is_postponed<F: Fixture>(fixture: &F) {
     assert_eq!(driver.list_all(&scheduled), [1]);
     driver.commit(vec![ready(1, 800)]);
     let enqueued = Millis(800);
-    let ready = Live { state: State::Available, enqueued, due: None, held: false, ..later };
+    let ready = Live { state: State::Available, enqueued, due: None, marked: false, ..later };
     expect(&mut driver, &ready);
     assert!(driver.list_all(&scheduled).is_empty());
 }

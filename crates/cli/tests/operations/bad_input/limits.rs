@@ -57,7 +57,7 @@ fn a_body_in_tiny_chunks_is_taken() {
 }
 
 #[test]
-fn a_single_job_has_a_limit_of_its_own() {
+fn a_single_job_has_its_own_size_limit() {
     let server = Server::start_with(&FLAGS);
     assert_refused_with(&post(&server, "/ojs/v1/jobs", &job_of(9_000)), &[413], "one job");
     let batch = json!({"jobs": [job_of(10), job_of(9_000)]});

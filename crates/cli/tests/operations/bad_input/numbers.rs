@@ -124,7 +124,7 @@ fn the_steepest_backoff_stays_within_its_bounds() {
 }
 
 #[test]
-fn attempts_that_nobody_made_are_not_acknowledged() {
+fn acks_of_attempts_that_never_happened_are_rejected() {
     let server = Server::start();
     let id = server.enqueue(json!({"type": "a", "args": []}));
     server.fetch("default", 1);

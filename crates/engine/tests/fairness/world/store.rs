@@ -36,13 +36,13 @@ impl World {
             Mutation::Ready(ready) => {
                 let live = self.live.get_mut(&ready.seq).unwrap();
                 (live.state, live.due) = (rota_model::State::Available, None);
-                live.held = ready.held;
+                live.marked = ready.held;
                 (live.worker, live.pool) = (None, None);
                 if let Some(undo) = ready.undo {
                     (live.attempt, live.pauses) = (undo.attempt, undo.pauses);
                 }
             }
-            Mutation::RequestCancel(seq) => self.live.get_mut(&seq).unwrap().held = true,
+            Mutation::RequestCancel(seq) => self.live.get_mut(&seq).unwrap().marked = true,
             Mutation::Backoff(backoff) => {
                 let live = self.live.get_mut(&backoff.seq).unwrap();
                 (live.state, live.due) = (rota_model::State::Retryable, Some(backoff.due));
@@ -54,7 +54,7 @@ impl World {
             Mutation::Postpone { seq, due } => {
                 let live = self.live.get_mut(&seq).unwrap();
                 (live.state, live.due) = (rota_model::State::Scheduled, Some(due));
-                live.held = true;
+                live.marked = true;
             }
             Mutation::Extend { seq, due, reserved_ms } => {
                 let live = self.live.get_mut(&seq).unwrap();
@@ -130,8 +130,11 @@ impl World {
             Mutation::ForgetTenantUsage(tenant) => {
                 self.usage.retain(|(name, ..), _| **name != *tenant);
             }
-            // The engine does not read entries of the audit log back, only where its chain ends.
-            Mutation::Audit(_) | Mutation::TrimAudit(_) => {}
+            Mutation::Audit(row) => {
+                assert_eq!(row.number, self.audited + 1, "entries are numbered without gaps");
+                self.audited = row.number;
+            }
+            Mutation::TrimAudit(through) => assert!(through <= self.audited),
             Mutation::TrimJournal(before) => self.journal = self.journal.split_off(&before),
             Mutation::ForgetHistory { period, before, .. } => {
                 let keep = |ms: i64, at: i64| ms != period.ms() || at >= before.0;
