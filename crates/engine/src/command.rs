@@ -158,6 +158,8 @@ pub struct Fetch {
     /// Applies only without a pool.
     pub preference: Option<Preference>,
     pub visibility_ms: Option<u64>,
+    /// No further job is claimed once those that are have this many bytes.
+    pub max_bytes: u64,
     /// Wait up to this many ms for the first job, under this id.
     pub wait: Option<(WaiterId, u64)>,
 }
@@ -174,6 +176,7 @@ impl Fetch {
             tenant: None,
             preference: None,
             visibility_ms: None,
+            max_bytes: u64::MAX,
             wait: None,
         }
     }

@@ -93,6 +93,9 @@ settings! {
             "Maximum size of a job's result.";
         error_bytes: usize = size(KIB..=GIB), "64KiB",
             "Maximum size of an error that a worker reports for a job.";
+        answer_bytes: usize = size(KIB..=GIB), "8MiB",
+            "Maximum size of a list in an answer. A page that reaches it ends early, and a fetch returns fewer \
+            jobs; a single entry that is larger is returned alone.";
         json_depth: usize = number(1..=1000), "100",
             "Maximum nesting of arrays and objects in a request.";
         batch_jobs: usize = number(1..=1000), "1000",

@@ -82,15 +82,49 @@ pub(crate) fn resolve(
 
 const BODY: &str = "SELECT id, created, body FROM jobs WHERE seq = ?1";
 
-pub(crate) fn bodies(conn: &Connection, seqs: &[Seq]) -> Result<Vec<Option<Body>>, InternalError> {
+pub(crate) fn bodies(
+    conn: &Connection,
+    seqs: &[Seq],
+    max_bytes: usize,
+) -> Result<Vec<Option<Body>>, InternalError> {
     let mut by_seq = conn.prepare_cached(BODY)?;
-    seqs.iter().map(|seq| body(&mut by_seq, *seq)).collect()
+    let (mut bodies, mut room) = (Vec::with_capacity(seqs.len()), Room::of(max_bytes));
+    for &seq in seqs {
+        let body = body(&mut by_seq, seq)?;
+        if !room.take(body.as_ref().map_or(0, |body| body.json.len())) {
+            break;
+        }
+        bodies.push(body);
+    }
+    Ok(bodies)
+}
+
+/// The bytes that are left for the jobs of one read.
+struct Room {
+    left: usize,
+    is_used: bool,
+}
+
+impl Room {
+    fn of(max_bytes: usize) -> Self {
+        Self { left: max_bytes, is_used: false }
+    }
+
+    /// Takes room for a job. Returns false if there is not enough, except for the first job.
+    fn take(&mut self, bytes: usize) -> bool {
+        let fits = bytes <= self.left || !self.is_used;
+        self.left = self.left.saturating_sub(bytes);
+        self.is_used |= bytes > 0;
+        fits
+    }
 }
 
 pub(crate) fn records(
     conn: &Connection,
     seqs: &[Seq],
+    max_bytes: usize,
 ) -> Result<Vec<Option<Record>>, InternalError> {
+    let mut room = Room::of(max_bytes);
     let mut by_seq = conn.prepare_cached(BODY)?;
     let mut rows = RowLookup::new(conn)?;
     let mut results =
@@ -111,7 +145,11 @@ pub(crate) fn records(
             .query_and_then([key(seq)], |row| row::bytes(row, 0))?
             .collect::<Result<Vec<_>, InternalError>>()?;
         let replays = dead_letter::replays_of(conn, seq)?;
-        records.push(Some(Record { seq, body, row, errors, replays }));
+        let record = Record { seq, body, row, errors, replays };
+        if !room.take(record.bytes()) {
+            break;
+        }
+        records.push(Some(record));
     }
     Ok(records)
 }

@@ -39,12 +39,20 @@ impl Reader for SqliteReader {
         self.in_transaction(|conn| lookup::resolve(conn, ids))
     }
 
-    async fn bodies(&mut self, seqs: &[Seq]) -> Result<Vec<Option<Body>>, StoreError> {
-        self.in_transaction(|conn| lookup::bodies(conn, seqs))
+    async fn bodies(
+        &mut self,
+        seqs: &[Seq],
+        max_bytes: usize,
+    ) -> Result<Vec<Option<Body>>, StoreError> {
+        self.in_transaction(|conn| lookup::bodies(conn, seqs, max_bytes))
     }
 
-    async fn records(&mut self, seqs: &[Seq]) -> Result<Vec<Option<Record>>, StoreError> {
-        self.in_transaction(|conn| lookup::records(conn, seqs))
+    async fn records(
+        &mut self,
+        seqs: &[Seq],
+        max_bytes: usize,
+    ) -> Result<Vec<Option<Record>>, StoreError> {
+        self.in_transaction(|conn| lookup::records(conn, seqs, max_bytes))
     }
 
     async fn list(&mut self, query: &ListQuery) -> Result<ListPage, StoreError> {

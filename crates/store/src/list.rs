@@ -22,8 +22,13 @@ pub struct ListQuery {
     /// The cursor of the previous page. Its job is not listed again.
     pub after: Option<Seq>,
     pub order: Order,
+    /// Matching jobs that are passed over before the page begins. They are not read in full.
+    pub skip: usize,
     /// Maximum number of jobs on the page.
     pub limit: usize,
+    /// Maximum bytes of the jobs on the page: bodies, results and errors. A page that reaches it ends
+    /// early with a cursor. The first job is returned whatever its size.
+    pub max_bytes: usize,
     /// Approximate maximum number of rows to read for the page, which then ends early with a
     /// cursor. Jobs of other classes that the store skips without reading do not count.
     pub scan: usize,
@@ -101,6 +106,7 @@ impl Selection {
 pub struct ListPage {
     pub records: Vec<Record>,
     /// The cursor for the next page; `None` on the last page. A short or even empty page can have a
-    /// cursor, because [`ListQuery::scan`] bounds the rows read, not the matches.
+    /// cursor, because [`ListQuery::scan`] bounds the rows read, not the matches, and
+    /// [`ListQuery::max_bytes`] bounds the size.
     pub next: Option<Seq>,
 }

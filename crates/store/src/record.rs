@@ -35,3 +35,15 @@ pub struct Record {
     /// How often rules have replayed the job, as JSON; see [`rota_model::Replays`].
     pub replays: Option<Bytes>,
 }
+
+impl Record {
+    /// Bytes of the body, the result and the errors, which have no fixed size.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let result = match &self.row {
+            JobRow::Done(done) => done.result.as_ref().map_or(0, Bytes::len),
+            JobRow::Live(_) => 0,
+        };
+        self.body.json.len() + result + self.errors.iter().map(Bytes::len).sum::<usize>()
+    }
+}

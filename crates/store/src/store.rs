@@ -54,16 +54,21 @@ pub trait Reader: Send + 'static {
         ids: &[JobId],
     ) -> impl Future<Output = Result<Vec<Option<Found>>, StoreError>> + Send;
 
-    /// Reads job bodies. The result has one element per sequence number, in the same order.
+    /// Reads job bodies. The result has one element per sequence number, in the same order. It ends
+    /// before `max_bytes` are exceeded, but has at least one element if there is a number.
     fn bodies(
         &mut self,
         seqs: &[Seq],
+        max_bytes: usize,
     ) -> impl Future<Output = Result<Vec<Option<Body>>, StoreError>> + Send;
 
-    /// Reads complete jobs. The result has one element per sequence number, in the same order.
+    /// Reads complete jobs. The result has one element per sequence number, in the same order. It
+    /// ends before `max_bytes` of bodies, results and errors are exceeded, but has at least one
+    /// element if there is a number.
     fn records(
         &mut self,
         seqs: &[Seq],
+        max_bytes: usize,
     ) -> impl Future<Output = Result<Vec<Option<Record>>, StoreError>> + Send;
 
     /// Reads one page of a list.

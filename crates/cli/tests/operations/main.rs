@@ -21,3 +21,4 @@ mod overload;
 mod settings;
 mod start;
 mod stop;
+mod unread_answers;

@@ -22,6 +22,7 @@ mod admin_jobs;
 mod admin_queues;
 mod admin_stats;
 mod admin_workers;
+mod answer_bytes;
 mod answer_forms;
 mod batch;
 mod channels;

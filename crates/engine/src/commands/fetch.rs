@@ -39,8 +39,8 @@ impl Engine {
         Reply::Waiting
     }
 
-    /// Claims up to `fetch.count` jobs, within the room of the worker and the pool. Each job is a
-    /// separate decision.
+    /// Claims up to `fetch.count` jobs, within the room of the worker and the pool and until they have
+    /// `fetch.max_bytes`. Each job is a separate decision.
     pub(crate) fn claim_for(&mut self, fetch: &Fetch) -> Vec<Claimed> {
         if self.maintenance.enabled() {
             return Vec::new();
@@ -49,8 +49,10 @@ impl Engine {
         let Some(ask) = self.fetch_request(fetch) else { return Vec::new() };
         let mut claimed = Vec::new();
         self.record_request(&ask);
-        while claimed.len() < most {
+        let mut bytes = 0;
+        while claimed.len() < most && (bytes < fetch.max_bytes || claimed.is_empty()) {
             let Some(job) = self.claim_one(&ask, fetch) else { break };
+            bytes += self.active.get(job.seq).map_or(0, |active| active.size.bytes());
             if claimed.is_empty() {
                 claimed.reserve_exact(most.min(RESERVED));
             }
@@ -63,6 +65,7 @@ impl Engine {
             self.check_pool_overload(&ask);
         }
         if claimed.len() < most
+            && bytes < fetch.max_bytes
             && let Some(pool) = &ask.pool
         {
             // The pool has room and no waiting jobs, so the next overload is reported again.

@@ -66,14 +66,8 @@ fn isolation_shuts_everyone_else_out() {
     let pool = PoolName::parse("p").unwrap();
     assert_eq!(world.fetch_with(&["a"], 1, |f| f.pool = Some(pool.clone())).len(), 1);
     let strange = rota_engine::Fetch {
-        queues: vec![QueueName::parse("b").unwrap()],
-        count: 1,
-        worker: None,
         pool: Some(pool),
-        tenant: None,
-        preference: None,
-        visibility_ms: None,
-        wait: None,
+        ..rota_engine::Fetch::of(vec![QueueName::parse("b").unwrap()], 1)
     };
     let reply = world.apply(Command::Fetch(strange.clone()));
     assert!(matches!(reply, Reply::Refused(Refusal::NotInPool { .. })), "{reply:?}");
@@ -322,14 +316,9 @@ fn a_fetch_that_is_refused_puts_its_worker_in_no_pool() {
     put(&mut world, "p", json!({"queues": ["a"], "isolated": true}));
     let (pool, worker) = (PoolName::parse("p").unwrap(), WorkerId::parse("w").unwrap());
     let ask = |queue: &str, pool: Option<PoolName>| rota_engine::Fetch {
-        queues: vec![QueueName::parse(queue).unwrap()],
-        count: 1,
         worker: Some(worker.clone()),
         pool,
-        tenant: None,
-        preference: None,
-        visibility_ms: None,
-        wait: None,
+        ..rota_engine::Fetch::of(vec![QueueName::parse(queue).unwrap()], 1)
     };
     let reply = world.apply(Command::Fetch(ask("b", Some(pool.clone()))));
     assert!(matches!(reply, Reply::Refused(Refusal::NotInPool { .. })), "{reply:?}");

@@ -57,3 +57,18 @@ fn other_starts_of_the_same_moment_and_later_ones_stay_counted() {
     world.pass(3_598_900);
     assert_eq!(world.fetch(6).len(), 1, "an hour after the one of the first moment that counts");
 }
+
+#[test]
+fn a_fetch_claims_no_more_once_it_has_its_bytes() {
+    let mut world = World::new();
+    let jobs = world.enqueue(&crate::world::Job { size: 1_000, ..job("a") }, 9);
+    let mut fetch =
+        |max_bytes| world.fetch_with(&["default"], 9, |fetch| fetch.max_bytes = max_bytes);
+    let seqs = |claimed: Vec<rota_engine::Claimed>| -> Vec<_> {
+        claimed.iter().map(|claimed| claimed.seq).collect()
+    };
+    assert_eq!(seqs(fetch(0)), jobs[..1], "at least one");
+    assert_eq!(seqs(fetch(2_000)), jobs[1..3]);
+    assert_eq!(seqs(fetch(2_001)), jobs[3..6]);
+    assert_eq!(seqs(fetch(u64::MAX)), jobs[6..]);
+}

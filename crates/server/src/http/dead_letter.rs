@@ -19,8 +19,7 @@ use super::{Access, dead_letter_override, job_json, jobs, reply};
 pub(super) async fn list(app: Access, params: Params) -> ApiResult {
     let filter = Filter::dead_letter(&app, &params)?;
     let window = Window::from_params(&params, 50, 200)?;
-    let page = job_pages::find(&app, &filter, &window).await?;
-    Ok(reply::raw(StatusCode::OK, job_json::page_json(&page.records, &page.pagination)))
+    job_pages::answer(&app, &filter, &window).await
 }
 
 pub(super) async fn show(app: Access, name: PathName) -> ApiResult {

@@ -11,6 +11,8 @@ use super::{Access, View};
 
 /// The most rows that one request may read. A page that reaches this bound is short and has a cursor.
 const MAX_ROWS: usize = 50_000;
+/// The most bytes of jobs that are read at once, where nothing else is said.
+const SLICE_BYTES: usize = 4 << 20;
 /// Classes per slice.
 const CLASSES: usize = 5_000;
 /// Selects jobs. All conditions must hold.
@@ -149,8 +151,19 @@ impl Filter {
         let classes = self.selects_classes().then(Vec::new);
         let (select, since, until) = (self.select, self.since, self.until);
         let dead = (select == Selection::DEAD_LETTER).then(|| self.dead.clone());
-        let mut query =
-            ListQuery { select, classes, since, until, dead, after, order, limit, scan: MAX_ROWS };
+        let mut query = ListQuery {
+            select,
+            classes,
+            since,
+            until,
+            dead,
+            after,
+            order,
+            skip: 0,
+            limit,
+            max_bytes: SLICE_BYTES,
+            scan: MAX_ROWS,
+        };
         let (mut counted, mut total, mut from) = (self.counted(app), None, None);
         loop {
             let (filter, find, counted) = (self.clone(), find.clone(), counted.take());

@@ -76,6 +76,19 @@ pub(super) fn write_accepted(out: &mut Vec<u8>, job: &Accepted) {
     out.push(b'}');
 }
 
+/// Writes such a job without its arguments, metadata and policies.
+pub(super) fn write_accepted_short(out: &mut Vec<u8>, job: &Accepted) {
+    const KEPT: [&str; 3] = ["type", "queue", "priority"];
+    let short = only(&job.body, |name| KEPT.contains(&name));
+    let mut members = Members::of_job(out, job.id, &short);
+    members.raw("truncated", b"true");
+    members.text("state", job.state.as_str());
+    members.number("attempt", 0);
+    members.time("created_at", job.created);
+    members.time("enqueued_at", job.created);
+    out.push(b'}');
+}
+
 /// Members that an answer has beside those of its job. A job's own unknown members of these names are
 /// only in `job`.
 const BESIDE_JOB: [&str; 2] = ["job", "quota_exceeded"];
@@ -173,11 +186,16 @@ fn with_replays<'a>(members: &'a [u8], record: &Record) -> Cow<'a, [u8]> {
 
 /// A job's members, except for these.
 fn without(members: &[u8], excluded: &[&str]) -> Vec<u8> {
+    only(members, |name| !excluded.contains(&name))
+}
+
+/// A job's members whose names are wanted.
+fn only(members: &[u8], is_wanted: impl Fn(&str) -> bool) -> Vec<u8> {
     let object = format!("{{{}}}", String::from_utf8_lossy(members));
     let Ok(all) = rota_model::json::members(&object, "The job") else { return members.to_vec() };
     let mut out = Vec::with_capacity(members.len());
     for (key, value) in all {
-        if !excluded.contains(&&*key) {
+        if is_wanted(&key) {
             if !out.is_empty() {
                 out.push(b',');
             }
@@ -199,22 +217,6 @@ pub(crate) fn write_record(out: &mut Vec<u8>, record: &Record) {
         JobRow::Done(done) => write_done(&mut members, done, record),
     }
     out.push(b'}');
-}
-
-/// The JSON of a page of jobs, under both names that the specification's documents use.
-pub(super) fn page_json(records: &[Record], pagination: &Value) -> Vec<u8> {
-    let mut jobs = Vec::with_capacity(records.len() * 512);
-    for (i, record) in records.iter().enumerate() {
-        if i > 0 {
-            jobs.push(b',');
-        }
-        write_record(&mut jobs, record);
-    }
-    let rest = match pagination.get("total") {
-        Some(total) => format!("],\"total\":{total},\"pagination\":{pagination}}}"),
-        None => format!("],\"pagination\":{pagination}}}"),
-    };
-    [b"{\"jobs\":[", &*jobs, b"],\"items\":[", &*jobs, rest.as_bytes()].concat()
 }
 
 fn write_live(members: &mut Members<'_>, live: &Live, record: &Record) {

@@ -42,7 +42,8 @@ pub(super) async fn enqueue_batch(app: Access, headers: HeaderMap, body: Json) -
     app.check_jobs(&parsed)?;
     match send(&app, parsed, block_timeout_ms(&headers)?).await? {
         Answer::Reply(Reply::Enqueued(admission)) => {
-            Ok(admission::add_headers(created_batch(&admission), &admission))
+            let response = created_batch(&admission, app.settings.limits.answer_bytes);
+            Ok(admission::add_headers(response, &admission))
         }
         answer => {
             let reparse = |index| parse_batch(&app, jobs).ok()?.into_iter().nth(index);
@@ -201,16 +202,20 @@ fn created(job: &Accepted, admission: &Admission) -> Response<Body> {
     response
 }
 
-fn created_batch(admission: &Admission) -> Response<Body> {
+/// Jobs are written whole up to `max_bytes`, the others without what the producer knows anyway.
+fn created_batch(admission: &Admission, max_bytes: usize) -> Response<Body> {
     let jobs = &admission.jobs;
     let bytes: usize = jobs.iter().map(|job| job.body.len() + 192).sum();
-    let mut out = Vec::with_capacity(bytes + 64);
+    let mut out = Vec::with_capacity(bytes.min(max_bytes) + 256 * jobs.len());
     out.extend_from_slice(b"{\"jobs\":[");
     for (i, job) in jobs.iter().enumerate() {
         if i > 0 {
             out.push(b',');
         }
-        job_json::write_accepted(&mut out, job);
+        match out.len() + job.body.len() <= max_bytes {
+            true => job_json::write_accepted(&mut out, job),
+            false => job_json::write_accepted_short(&mut out, job),
+        }
     }
     out.extend_from_slice(format!("],\"count\":{}", jobs.len()).as_bytes());
     admission::write_over_quota(&mut out, admission);

@@ -4,6 +4,7 @@ mod access;
 mod admin;
 mod admission;
 mod body;
+mod bounded_list;
 mod cap_reached;
 mod connection;
 mod cors;

@@ -1,6 +1,7 @@
 //! Pages of lists that are sorted by name: queues, workers, schedules, pools.
 
 use rota_engine::WorkerCounts;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::error::ApiError;
@@ -56,20 +57,24 @@ impl NameWindow {
     }
 
     /// Reads the page. `look` gets the name before the page, how many entries to skip and the most to
-    /// return; it returns the entries and the counts of the whole list. `name` is an entry's cursor.
+    /// return; it returns the entries and the counts of the whole list. `name` is an entry's cursor, `size`
+    /// its bytes in the answer.
     pub async fn read<T: Send + 'static, C: Total>(
         &self,
         app: &Access,
         look: impl FnOnce(View<'_>, &str, usize, usize) -> (Vec<T>, C) + Send + 'static,
         name: impl FnOnce(&T) -> String,
+        size: impl Fn(&T) -> usize,
     ) -> Result<Page<T, C>, ApiError> {
         let (after, skip, limit) = (self.after.clone(), self.skip, self.limit);
         // One more entry than the limit shows whether there is another page.
         let look = app.look(move |view| look(view, &after, skip, limit + 1));
         let (mut items, counts) = look.await?;
         let total = counts.total();
-        let has_more = items.len() > limit;
+        let length = items.len();
         items.truncate(limit);
+        items.truncate(fitting(&items, app.settings.limits.answer_bytes, size));
+        let has_more = items.len() < length;
         let mut pagination = json!({
             "total": total, "page": self.page, "per_page": limit, "limit": limit, "offset": skip,
         });
@@ -79,6 +84,34 @@ impl NameWindow {
         }
         Ok(Page { items, counts, pagination })
     }
+}
+
+/// How many of these entries fit into an answer; at least one. `size` is the bytes of an entry.
+pub(super) fn fitting<T>(items: &[T], max_bytes: usize, size: impl Fn(&T) -> usize) -> usize {
+    let mut bytes = 0_usize;
+    let fits = |item: &&T| {
+        bytes = bytes.saturating_add(size(item));
+        bytes <= max_bytes
+    };
+    let count = items.iter().take_while(fits).count();
+    count.max(items.len().min(1))
+}
+
+/// The bytes of a value as JSON, in `copies` places of an answer.
+pub(super) fn json_bytes(value: &impl Serialize, copies: usize) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    serde_json::to_writer(&mut count, value).expect("answers are plain data");
+    (count.0 + 1) * copies
 }
 
 /// Refuses to pass over so many entries that a page would cost too much.

@@ -15,6 +15,8 @@ use crate::runtime::Answer;
 
 /// The queue name under which the statistics of all queues together are stored.
 pub(super) const ALL_QUEUES: &str = "";
+/// A queue in a list takes fewer bytes than this, beside its name.
+const MAX_QUEUE_BYTES: usize = 2 << 10;
 /// Queues per slice.
 const SLICE: usize = 500;
 
@@ -79,7 +81,8 @@ pub(super) async fn find(app: &Access, name: &PathName) -> Result<QueueView, Api
 /// A page of the queues that the caller can see.
 pub(super) async fn page(app: &Access, window: &NameWindow) -> Result<Page<QueueView>, ApiError> {
     let look = |view: View<'_>, after: &str, skip, most| view.queues_after(after, skip, most);
-    window.read(app, look, |view| cursor(view, !app.is_operator())).await
+    let size = |view: &QueueView| 2 * (MAX_QUEUE_BYTES + view.name.len());
+    window.read(app, look, |view| cursor(view, !app.is_operator()), size).await
 }
 
 /// All queues that the caller can see, sorted by name; read in slices.

@@ -9,6 +9,7 @@ use rota_store::Record;
 use super::Handle;
 use super::archive::Archive;
 use super::ask::{Answer, Ask};
+use super::handle::SLICE_BYTES;
 use super::reader::ReadError;
 
 /// The pause when there was nothing to do.
@@ -74,7 +75,10 @@ async fn prune(handle: &Handle, archive: &Archive, slice: usize) -> Result<bool,
     let excess = usize::try_from(work.excess).unwrap_or(usize::MAX);
     let due = oldest.iter().enumerate().take(slice);
     let due = due.take_while(|(i, (_, at))| *i < excess || *at <= work.expired_at).count();
-    let records = handle.records(oldest[..due].iter().map(|(seq, _)| *seq).collect()).await?;
+    let seqs = oldest[..due].iter().map(|(seq, _)| *seq).collect();
+    // What does not fit is pruned with the next slice.
+    let records = handle.records(seqs, SLICE_BYTES).await?;
+    let due = records.len();
     let records: Vec<Record> = records.into_iter().flatten().collect();
     if work.limits.pruning == PruningPolicy::Archive && !records.is_empty() {
         write(archive, &work, &records, handle).await.map_err(PruneError::Archive)?;

@@ -14,8 +14,11 @@ use super::ask::{Answer, Ask, Delivery, Input, Unavailable};
 use super::mailbox::Mailbox;
 use super::queue::PushError;
 use super::reader::{Read, ReadError, Reads};
-use super::{Clock, Events};
+use super::{Clock, Events, release};
 use crate::identity::KeyTable;
+
+/// The most bytes of jobs that are read at once where few of them are needed at a time.
+pub(super) const SLICE_BYTES: usize = 4 << 20;
 
 /// Access to the runtime. Cheap to clone.
 #[derive(Clone)]
@@ -120,6 +123,12 @@ impl Handle {
         }
     }
 
+    /// Undoes claims that do not reach their worker: the jobs go back to their queues, and the attempts do
+    /// not count.
+    pub fn undo_claims(&self, claims: Vec<(Seq, u32)>) {
+        release::undo_claims(claims, &self.mailbox);
+    }
+
     /// Tells the engine thread the ids of active jobs that a handler has read from the store, so that
     /// it need not read them again when the worker reports on these jobs.
     pub fn note_active_ids(&self, ids: Vec<(JobId, Seq)>) {
@@ -129,22 +138,32 @@ impl Handle {
         }
     }
 
-    pub async fn records(&self, seqs: Vec<Seq>) -> Result<Vec<Option<Record>>, ReadError> {
+    /// Reads jobs, in order, until there are `max_bytes` of them; at least one.
+    pub async fn records(
+        &self,
+        seqs: Vec<Seq>,
+        max_bytes: usize,
+    ) -> Result<Vec<Option<Record>>, ReadError> {
         if seqs.is_empty() {
             return Ok(Vec::new());
         }
-        self.reads.ask(|reply| Read::Records(seqs, reply)).await
+        self.reads.ask(|reply| Read::Records(seqs, max_bytes, reply)).await
     }
 
     pub async fn record(&self, id: JobId) -> Result<Option<Record>, ReadError> {
         self.reads.ask(|reply| Read::Record(id, reply)).await
     }
 
-    pub async fn bodies(&self, seqs: Vec<Seq>) -> Result<Vec<Option<Body>>, ReadError> {
+    /// Reads bodies, in order, until there are `max_bytes` of them; at least one.
+    pub async fn bodies(
+        &self,
+        seqs: Vec<Seq>,
+        max_bytes: usize,
+    ) -> Result<Vec<Option<Body>>, ReadError> {
         if seqs.is_empty() {
             return Ok(Vec::new());
         }
-        self.reads.ask(|reply| Read::Bodies(seqs, reply)).await
+        self.reads.ask(|reply| Read::Bodies(seqs, max_bytes, reply)).await
     }
 
     pub async fn list(&self, query: ListQuery) -> Result<ListPage, ReadError> {

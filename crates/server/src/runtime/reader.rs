@@ -17,8 +17,9 @@ type Responder<T> = oneshot::Sender<Result<T, StoreError>>;
 pub(super) enum Read {
     Stop,
     Record(JobId, Responder<Option<Record>>),
-    Records(Vec<Seq>, Responder<Vec<Option<Record>>>),
-    Bodies(Vec<Seq>, Responder<Vec<Option<Body>>>),
+    /// Up to so many bytes of jobs.
+    Records(Vec<Seq>, usize, Responder<Vec<Option<Record>>>),
+    Bodies(Vec<Seq>, usize, Responder<Vec<Option<Body>>>),
     List(ListQuery, Responder<ListPage>),
     OldestDead(DeadShardId, usize, Responder<Vec<(Seq, Millis)>>),
     DeadSpan(Option<Vec<DeadShardId>>, Responder<Option<(Millis, Millis)>>),
@@ -92,8 +93,12 @@ async fn serve<R: Reader>(reader: &mut R, read: Read, on_fatal: &dyn Fn(&str)) {
     match read {
         Read::Stop => {}
         Read::Record(id, reply) => answer(reply, find(reader, id).await, on_fatal),
-        Read::Records(seqs, reply) => answer(reply, reader.records(&seqs).await, on_fatal),
-        Read::Bodies(seqs, reply) => answer(reply, reader.bodies(&seqs).await, on_fatal),
+        Read::Records(seqs, max_bytes, reply) => {
+            answer(reply, reader.records(&seqs, max_bytes).await, on_fatal);
+        }
+        Read::Bodies(seqs, max_bytes, reply) => {
+            answer(reply, reader.bodies(&seqs, max_bytes).await, on_fatal);
+        }
         Read::List(query, reply) => answer(reply, reader.list(&query).await, on_fatal),
         Read::OldestDead(shard, limit, reply) => {
             answer(reply, reader.oldest_dead(shard, limit).await, on_fatal);
@@ -124,7 +129,7 @@ fn answer<T>(reply: Responder<T>, outcome: Result<T, StoreError>, on_fatal: &dyn
 async fn find<R: Reader>(reader: &mut R, id: JobId) -> Result<Option<Record>, StoreError> {
     let found = reader.resolve(&[id]).await?.pop().flatten();
     match found {
-        Some(found) => Ok(reader.records(&[found.seq]).await?.pop().flatten()),
+        Some(found) => Ok(reader.records(&[found.seq], usize::MAX).await?.pop().flatten()),
         None => Ok(None),
     }
 }

@@ -48,20 +48,22 @@ pub(super) async fn run(
                 undelivered.extend(claims);
             }
         }
+        if !undelivered.is_empty() {
+            let jobs = undelivered.len();
+            tracing::debug!(jobs, "a client left before its jobs arrived; they go back");
+        }
         undo_claims(undelivered, &mailbox);
     }
 }
 
-/// Undoes the claims of clients that went away before their answer was ready: the jobs return to their
-/// queues.
-fn undo_claims(claims: Vec<(Seq, u32)>, mailbox: &Mailbox) {
+/// Undoes claims that do not reach their worker: the jobs return to their queues.
+pub(super) fn undo_claims(claims: Vec<(Seq, u32)>, mailbox: &Mailbox) {
     if claims.is_empty() {
         return;
     }
-    tracing::debug!(jobs = claims.len(), "a client left before its jobs arrived; they go back");
     let undelivered = Input::Tell(Ask::Command(Command::Undelivered(claims)));
     if mailbox.put(undelivered).is_err() {
         // The jobs become available when their reservations end.
-        tracing::warn!("jobs of a departed client stay reserved: the server is too busy");
+        tracing::warn!("jobs that were not delivered stay reserved: the server is too busy");
     }
 }

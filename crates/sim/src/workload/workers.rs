@@ -86,6 +86,7 @@ impl Workload {
             tenant,
             preference: None,
             visibility_ms: self.rng.one_of([None, Some(1_000), Some(10_000), Some(400_000)]),
+            max_bytes: u64::MAX,
             wait: waits.then_some((WaiterId(ticket.0), wait_ms)),
         })
     }

@@ -10,7 +10,7 @@ mod scan_budget;
 mod source;
 mod zone_seek;
 
-use rota_store::{ListPage, ListQuery};
+use rota_store::{ListPage, ListQuery, Record};
 use rusqlite::Connection;
 
 use crate::internal_error::InternalError;
@@ -41,13 +41,16 @@ pub(crate) fn list(conn: &Connection, query: &ListQuery) -> Result<ListPage, Int
             Step::End(next) => break next,
         }
     };
-    let seqs = scan.found();
-    let records = lookup::records(conn, &seqs)?
+    let mut seqs = scan.found();
+    seqs.drain(..query.skip.min(seqs.len()));
+    let records: Vec<Record> = lookup::records(conn, &seqs, query.max_bytes)?
         .into_iter()
         .zip(&seqs)
         .map(|(record, seq)| {
             record.ok_or_else(|| InternalError::Corrupt(format!("job {seq} has no body")))
         })
         .collect::<Result<_, _>>()?;
+    let is_cut = records.len() < seqs.len();
+    let next = if is_cut { records.last().map(|record| record.seq) } else { next };
     Ok(ListPage { records, next })
 }

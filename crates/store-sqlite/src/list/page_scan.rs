@@ -56,7 +56,8 @@ impl<'a> PageScan<'a> {
             if let Some(step) = self.seek(key, bounds)? {
                 return Ok(step);
             }
-            let is_full = self.found.len() >= self.query.limit.max(1);
+            let is_full =
+                self.found.len() >= self.query.limit.max(1).saturating_add(self.query.skip);
             if is_full || self.budget.is_exhausted() {
                 return Ok(Step::End(self.passed.map(row::seq)));
             }

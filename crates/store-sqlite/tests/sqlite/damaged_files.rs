@@ -110,7 +110,8 @@ fn use_it(directory: &Directory) -> Result<(), String> {
     let loaded: Loaded = block_on(store.load(&mut Ignore)).map_err(|error| error.to_string())?;
     let mut reader = store.reader().map_err(|error| error.to_string())?;
     let seqs: Vec<_> = (0..400).map(Seq).collect();
-    block_on(rota_store::Reader::records(&mut reader, &seqs)).map_err(|error| error.to_string())?;
+    block_on(rota_store::Reader::records(&mut reader, &seqs, usize::MAX))
+        .map_err(|error| error.to_string())?;
     let mutations = (0..400)
         .step_by(7)
         .map(|seq| Mutation::Delete(Seq(seq)))

@@ -139,7 +139,7 @@ fn fill(store: &mut SqliteStore) -> u64 {
 }
 
 fn found(reader: &mut impl Reader, number: u64) -> bool {
-    block_on(reader.bodies(&[Seq(number)])).expect("bodies are read")[0].is_some()
+    block_on(reader.bodies(&[Seq(number)], usize::MAX)).expect("bodies are read")[0].is_some()
 }
 
 fn purge(number: u64, seqs: impl Iterator<Item = u64>) -> Batch {

@@ -40,7 +40,7 @@ fn an_older_format_is_migrated_with_its_data() {
         let directory = older(format);
         let store = directory.open();
         let mut reader = store.reader().unwrap();
-        let record = block_on(reader.records(&[Seq(3)])).unwrap().remove(0).unwrap();
+        let record = block_on(reader.records(&[Seq(3)], usize::MAX)).unwrap().remove(0).unwrap();
         assert_eq!(record.body.json, r#""a":1"#);
         let found = block_on(reader.resolve(&[record.body.id])).unwrap();
         assert_eq!(found[0].as_ref().map(|found| found.seq), Some(Seq(3)));
@@ -183,7 +183,7 @@ fn dead_jobs_of_an_older_format_are_in_the_dead_letter() {
         let oldest = block_on(reader.oldest_dead(shard, 9)).unwrap();
         assert_eq!(oldest, [(Seq(2), Millis(40))], "format {format}");
         assert!(block_on(reader.overdue(Millis(60), 9)).unwrap().jobs.is_empty());
-        let record = block_on(reader.records(&[Seq(2)])).unwrap().remove(0).unwrap();
+        let record = block_on(reader.records(&[Seq(2)], usize::MAX)).unwrap().remove(0).unwrap();
         let JobRow::Done(done) = record.row else { panic!("it is dead") };
         let dead = DeadRow { shard, error: "TimeoutError".into(), other: false, replay_at: None };
         assert_eq!((done.dead, done.purge_at), (Some(dead), None));
@@ -251,7 +251,7 @@ fn assert_sound(directory: &Directory) {
 
 fn live(store: &mut SqliteStore, seq: u64) -> Live {
     let mut reader = store.reader().unwrap();
-    let record = block_on(reader.records(&[Seq(seq)])).unwrap().remove(0).unwrap();
+    let record = block_on(reader.records(&[Seq(seq)], usize::MAX)).unwrap().remove(0).unwrap();
     let JobRow::Live(live) = record.row else { panic!("job {seq} lives") };
     live
 }

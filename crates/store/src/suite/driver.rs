@@ -97,11 +97,19 @@ impl<'f, F: Fixture> Driver<'f, F> {
     }
 
     pub(super) fn bodies(&mut self, seqs: &[Seq]) -> Vec<Option<Body>> {
-        self.fixture.block_on(self.reader.bodies(seqs)).expect("bodies are read")
+        self.fixture.block_on(self.reader.bodies(seqs, usize::MAX)).expect("bodies are read")
     }
 
     pub(super) fn records(&mut self, seqs: &[Seq]) -> Vec<Option<Record>> {
-        self.fixture.block_on(self.reader.records(seqs)).expect("records are read")
+        self.records_within(seqs, usize::MAX)
+    }
+
+    pub(super) fn records_within(&mut self, seqs: &[Seq], max_bytes: usize) -> Vec<Option<Record>> {
+        self.fixture.block_on(self.reader.records(seqs, max_bytes)).expect("records are read")
+    }
+
+    pub(super) fn bodies_within(&mut self, seqs: &[Seq], max_bytes: usize) -> Vec<Option<Body>> {
+        self.fixture.block_on(self.reader.bodies(seqs, max_bytes)).expect("bodies are read")
     }
 
     pub(super) fn record(&mut self, seq: u64) -> Record {

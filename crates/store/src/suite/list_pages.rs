@@ -5,7 +5,7 @@ use rota_model::{Ending, Seq, State};
 use super::Fixture;
 use super::driver::Driver;
 use super::sample::{claim, everything, finish, insert};
-use crate::{ListQuery, Mutation, Order, Selection};
+use crate::{ListQuery, Mutation, Order, Record, Selection};
 
 /// Jobs that exist from the first page to the last are listed exactly once.
 pub fn pages_list_every_job_once_while_jobs_change<F: Fixture>(fixture: &F) {
@@ -79,6 +79,33 @@ fn change_jobs<F: Fixture>(
     mutations.extend([insert(*next_seq), insert(*next_seq + 1)]);
     *next_seq += 2;
     driver.commit(mutations);
+}
+
+/// A page that is cut by bytes has the cursor of its last job.
+pub fn pages_end_at_their_bytes<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    driver.commit((0..10).map(insert).collect());
+    driver.commit((0..5).map(|seq| finish(seq, Ending::Completed)).collect());
+    for order in [Order::OldestFirst, Order::NewestFirst] {
+        let query = ListQuery { order, ..everything() };
+        let all = driver.list(&query).records;
+        for max_bytes in [0, 1, all[0].bytes() * 3, usize::MAX] {
+            let query = ListQuery { max_bytes, ..query.clone() };
+            let seqs: Vec<_> = all.iter().map(|record| record.seq.0).collect();
+            assert_eq!(driver.list_all(&query), seqs);
+            let page = driver.list(&query);
+            let bytes: usize = page.records.iter().map(Record::bytes).sum();
+            assert!(bytes <= max_bytes || page.records.len() == 1);
+            let last = page.records.last().map(|record| record.seq);
+            assert_eq!(page.next, last.filter(|_| page.records.len() < all.len()));
+        }
+        let page = driver.list(&ListQuery { skip: 4, limit: 3, ..query.clone() });
+        assert_eq!((&*page.records, page.next), (&all[4..7], Some(all[6].seq)));
+        let page = driver.list(&ListQuery { skip: 8, limit: 3, ..query.clone() });
+        assert_eq!((&*page.records, page.next), (&all[8..], None));
+        let page = driver.list(&ListQuery { skip: 11, ..query });
+        assert_eq!((&*page.records, page.next), (&[][..], None));
+    }
 }
 
 pub fn pages_end_at_the_limit<F: Fixture>(fixture: &F) {

@@ -125,6 +125,7 @@ macro_rules! store_tests {
             ids_with_a_sealed_sequence_number_are_resolved
             bodies_are_read_by_sequence
             records_are_complete
+            reads_end_before_they_have_too_many_bytes
             lists_select_by_state
             lists_select_by_ending
             lists_select_the_dead_letter
@@ -133,6 +134,7 @@ macro_rules! store_tests {
             lists_merge_live_and_finished_jobs_in_order
             pages_list_every_job_once_while_jobs_change
             pages_end_at_the_limit
+            pages_end_at_their_bytes
             a_small_class_beside_a_large_one_has_full_pages
             a_deep_page_beside_a_large_class_is_one_read
             sparse_jobs_beside_a_large_class_have_full_pages

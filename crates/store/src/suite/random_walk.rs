@@ -189,6 +189,7 @@ fn random_query(dice: &mut Dice, next_seq: u64) -> ListQuery {
         order: if dice.below(2) == 0 { Order::OldestFirst } else { Order::NewestFirst },
         limit: 1 + dice.below(50) as usize,
         scan: 1 + dice.below(100) as usize,
+        max_bytes: if dice.below(2) == 0 { usize::MAX } else { dice.below(2_000) as usize },
         ..everything()
     }
 }

@@ -15,7 +15,8 @@ pub fn a_commit_is_visible_at_once<F: Fixture>(fixture: &F) {
         driver.commit(vec![insert(seq)]);
         assert!(driver.resolve(&[id(seq)])[0].is_some());
         driver.commit(vec![claim(seq)]);
-        let bodies = driver.block_on(other.bodies(&[Seq(seq)])).expect("bodies are read");
+        let bodies =
+            driver.block_on(other.bodies(&[Seq(seq)], usize::MAX)).expect("bodies are read");
         assert!(bodies[0].is_some());
         driver.commit(vec![finish_until(seq, Ending::Completed, past)]);
         let overdue = driver.block_on(other.overdue(created(0), 10)).expect("jobs are read");

@@ -52,3 +52,24 @@ pub fn records_are_complete<F: Fixture>(fixture: &F) {
     assert_eq!(driver.records(&[3, 9, 1, 2, 3].map(Seq)), expected);
     assert!(driver.records(&[]).is_empty());
 }
+
+pub fn reads_end_before_they_have_too_many_bytes<F: Fixture>(fixture: &F) {
+    let mut driver = Driver::open(fixture);
+    driver.commit((1..=4).map(insert).chain([error(2, 1)]).collect());
+    let seqs = [9, 1, 2, 3, 4].map(Seq);
+    let all = driver.records(&seqs);
+    let size = |records: &[Option<Record>]| records.iter().flatten().map(Record::bytes).sum();
+    let found = |records: &[Option<Record>]| records.iter().flatten().count();
+    // Numbers without a job have no bytes.
+    for count in 1..=4 {
+        let max_bytes: usize = size(&all[..=count]);
+        assert_eq!(driver.records_within(&seqs, max_bytes), all[..=count]);
+        let fewer = driver.records_within(&seqs, max_bytes - 1);
+        assert_eq!(found(&fewer), (count - 1).max(1), "the first job is read whatever its size");
+    }
+    let bodies = driver.bodies(&seqs);
+    let max_bytes = bodies[1..3].iter().flatten().map(|body| body.json.len()).sum::<usize>();
+    assert_eq!(driver.bodies_within(&seqs, max_bytes), bodies[..3]);
+    assert_eq!(driver.bodies_within(&seqs, max_bytes - 1), bodies[..2]);
+    assert_eq!(driver.bodies_within(&seqs, 0), bodies[..2]);
+}

@@ -160,7 +160,9 @@ pub(super) fn everything() -> ListQuery {
         dead: None,
         after: None,
         order: Order::OldestFirst,
+        skip: 0,
         limit: 1000,
+        max_bytes: usize::MAX,
         scan: 100_000,
     }
 }

@@ -53,6 +53,11 @@ impl Access {
         self.app.handle.note_active_ids(ids);
     }
 
+    /// Gives back claims that do not reach their worker; their attempts do not count.
+    pub(in crate::http) fn undo_claims(&self, claims: Vec<(Seq, u32)>) {
+        self.app.handle.undo_claims(claims);
+    }
+
     pub(in crate::http) async fn settle(&self, settles: Vec<Settle<JobId>>) -> Answer {
         self.send(Command::Settle(settles)).await
     }

@@ -10,6 +10,10 @@ use super::view::{ScopedQuery, View};
 use crate::http::error::ApiError;
 use crate::runtime::{Answer, Ask, EventFilter, ReadError, Unavailable};
 
+/// The most jobs, and bytes of them, that are read at once where few of them are needed at a time.
+const SLICE_JOBS: usize = 256;
+const SLICE_BYTES: usize = 4 << 20;
+
 /// The name of no tenant.
 const NOBODY: &str = "";
 
@@ -68,12 +72,14 @@ impl Access {
         Ok(self.look(move |view| view.owner_of(class).cloned()).await?)
     }
 
-    /// The jobs with these numbers that the caller may see.
+    /// The jobs with these numbers that the caller may see, in order, until there are `max_bytes` of them;
+    /// at least one.
     pub(in crate::http) async fn records(
         &self,
         seqs: Vec<Seq>,
+        max_bytes: usize,
     ) -> Result<Vec<Option<Record>>, ApiError> {
-        let mut records = self.app.handle.records(seqs).await?;
+        let mut records = self.app.handle.records(seqs, max_bytes).await?;
         if self.is_operator() || records.is_empty() {
             return Ok(records);
         }
@@ -92,20 +98,55 @@ impl Access {
         Ok(records)
     }
 
-    /// The bodies of jobs that the engine has just handed to the caller, or named to it in a view.
+    /// Reads all of these jobs that the caller may see, a slice at a time, so that few of them are in
+    /// memory at once.
+    pub(in crate::http) async fn each_record(
+        &self,
+        mut seqs: &[Seq],
+        mut visit: impl FnMut(Record),
+    ) -> Result<(), ApiError> {
+        while !seqs.is_empty() {
+            let slice = seqs.len().min(SLICE_JOBS);
+            let records = self.records(seqs[..slice].to_vec(), SLICE_BYTES).await?;
+            seqs = &seqs[records.len()..];
+            records.into_iter().flatten().for_each(&mut visit);
+        }
+        Ok(())
+    }
+
+    /// The bodies of jobs that the engine has just handed to the caller, or named to it in a view; in
+    /// order, until there are `max_bytes` of them, at least one.
     pub(in crate::http) async fn bodies_of_named(
         &self,
         seqs: Vec<Seq>,
+        max_bytes: usize,
     ) -> Result<Vec<Option<Body>>, ReadError> {
-        self.app.handle.bodies(seqs).await
+        self.app.handle.bodies(seqs, max_bytes).await
+    }
+
+    /// Reads all of these bodies, a slice at a time.
+    pub(in crate::http) async fn each_body_of_named(
+        &self,
+        mut seqs: &[Seq],
+        mut visit: impl FnMut(Seq, Option<Body>),
+    ) -> Result<(), ReadError> {
+        while !seqs.is_empty() {
+            let slice = seqs.len().min(SLICE_JOBS);
+            let bodies = self.app.handle.bodies(seqs[..slice].to_vec(), SLICE_BYTES).await?;
+            let (read, rest) = seqs.split_at(bodies.len());
+            read.iter().zip(bodies).for_each(|(seq, body)| visit(*seq, body));
+            seqs = rest;
+        }
+        Ok(())
     }
 
     /// The records of jobs that the engine has just handed to the caller.
     pub(in crate::http) async fn records_of_claimed(
         &self,
         seqs: Vec<Seq>,
+        max_bytes: usize,
     ) -> Result<Vec<Option<Record>>, ReadError> {
-        self.app.handle.records(seqs).await
+        self.app.handle.records(seqs, max_bytes).await
     }
 
     pub(in crate::http) async fn list(&self, query: ScopedQuery) -> Result<ListPage, ReadError> {

@@ -34,6 +34,11 @@ impl ScopedQuery {
         (self.0.order, self.0.limit, self.0.scan) = (order, limit, scan);
     }
 
+    /// Changes how much of the list the page has.
+    pub(in crate::http) fn set_extent(&mut self, skip: usize, limit: usize, max_bytes: usize) {
+        (self.0.skip, self.0.limit, self.0.max_bytes) = (skip, limit, max_bytes);
+    }
+
     pub(in crate::http) fn set_after(&mut self, after: Option<Seq>) {
         self.0.after = after;
     }

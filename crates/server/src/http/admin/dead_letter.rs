@@ -1,20 +1,17 @@
 //! Admin routes for the dead letter: the list, and deleting one job.
 
-use axum::http::StatusCode;
-
 use crate::http::body::NoBody;
 use crate::http::dead_letter;
 use crate::http::error::ApiResult;
 use crate::http::filter::Filter;
 use crate::http::job_pages::{self, Window};
 use crate::http::params::{Params, PathName};
-use crate::http::{Access, job_json, reply};
+use crate::http::{Access, reply};
 
 pub(in crate::http) async fn list(app: Access, params: Params) -> ApiResult {
     let filter = Filter::dead_letter(&app, &params)?;
     let window = Window::from_params(&params, 20, 100)?;
-    let page = job_pages::find(&app, &filter, &window).await?;
-    Ok(reply::raw(StatusCode::OK, job_json::page_json(&page.records, &page.pagination)))
+    job_pages::answer(&app, &filter, &window).await
 }
 
 /// Unlike the route outside the admin API, this one has no body in its answer.

@@ -18,8 +18,7 @@ use crate::http::{Access, job_json, jobs, queues, reply};
 pub(in crate::http) async fn list(app: Access, params: Params) -> ApiResult {
     let filter = Filter::from_params(&app, &params, Selection::ALL)?;
     let window = Window::from_params(&params, 20, 100)?;
-    let page = job_pages::find(&app, &filter, &window).await?;
-    Ok(reply::raw(StatusCode::OK, job_json::page_json(&page.records, &page.pagination)))
+    job_pages::answer(&app, &filter, &window).await
 }
 
 pub(in crate::http) async fn show(app: Access, name: PathName) -> ApiResult {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::http::body::NoBody;
 use crate::http::body::{Json, member};
 use crate::http::error::{ApiError, ApiResult};
-use crate::http::name_pages::NameWindow;
+use crate::http::name_pages::{NameWindow, json_bytes};
 use crate::http::params::{Params, PathName};
 use crate::http::{Access, View, reply};
 use crate::runtime::Answer;
@@ -22,7 +22,9 @@ pub(in crate::http) async fn list(app: Access, params: Params) -> ApiResult {
         (view.pools_after(after, skip, most), view.pool_count())
     };
     let name = |view: &PoolView| view.name.to_string();
-    let page = NameWindow::from_params(&params, 20, 100)?.read(&app, look, name).await?;
+    let size = |view: &PoolView| json_bytes(&item(&app, view), 2);
+    let window = NameWindow::from_params(&params, 20, 100)?;
+    let page = window.read(&app, look, name, size).await?;
     let items: Vec<Value> = page.items.iter().map(|view| item(&app, view)).collect();
     Ok(reply::ok(&json!({"items": items, "pools": items, "pagination": page.pagination})))
 }

@@ -144,7 +144,7 @@ async fn item(app: &Access, view: &QueueView) -> Result<Value, ApiError> {
 
 async fn oldest_available_at(app: &Access, view: &QueueView) -> Result<Value, ApiError> {
     let Some(seq) = view.oldest else { return Ok(Value::Null) };
-    let mut records = app.records(vec![seq]).await?;
+    let mut records = app.records(vec![seq], usize::MAX).await?;
     let enqueued = records.pop().flatten().and_then(|record| match record.row {
         rota_store::JobRow::Live(live) => Some(live.enqueued.to_string()),
         rota_store::JobRow::Done(_) => None,

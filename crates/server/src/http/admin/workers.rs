@@ -2,11 +2,12 @@
 
 use rota_engine::{Engine, Refusal, Reply, WorkerView};
 use rota_model::{Directive, Seq, WorkerId};
+use rota_store::Body;
 use serde_json::{Value, json};
 
 use crate::http::body::NoBody;
 use crate::http::error::{ApiError, ApiResult};
-use crate::http::name_pages::NameWindow;
+use crate::http::name_pages::{NameWindow, json_bytes};
 use crate::http::params::{Params, PathName};
 use crate::http::{Access, View, reply};
 use crate::runtime::Answer;
@@ -25,7 +26,7 @@ pub(in crate::http) async fn list(app: Access, params: Params) -> ApiResult {
         true => view.about.worker.local().to_owned(),
         false => view.about.worker.to_string(),
     };
-    let page = window.read(&app, look, name).await?;
+    let page = window.read(&app, look, name, |view| json_bytes(&item(view), 2)).await?;
     let counts = page.counts;
     let summary = json!({
         "total": counts.all(),
@@ -42,8 +43,9 @@ pub(in crate::http) async fn list(app: Access, params: Params) -> ApiResult {
 
 pub(in crate::http) async fn show(app: Access, name: PathName) -> ApiResult {
     let (view, jobs) = find(&app, &name).await?;
-    let bodies = app.bodies_of_named(jobs).await?;
-    let ids: Vec<String> = bodies.into_iter().flatten().map(|body| body.id.to_string()).collect();
+    let mut ids: Vec<String> = Vec::new();
+    let note = |_, body: Option<Body>| ids.extend(body.map(|body| body.id.to_string()));
+    app.each_body_of_named(&jobs, note).await?;
     let mut value = item(&view);
     value["active_job_ids"] = json!(ids);
     Ok(reply::ok(&value))

@@ -21,7 +21,7 @@ use self::runs::{history, trigger};
 use self::update::{patch, pause, resume};
 use super::body::{Json, member};
 use super::error::{ApiError, ApiResult};
-use super::name_pages::NameWindow;
+use super::name_pages::{NameWindow, json_bytes};
 use super::params::{Params, PathName};
 use super::{Access, View, reply, spec_version};
 use crate::http::body::NoBody;
@@ -102,7 +102,8 @@ async fn list(app: Access, params: Params) -> ApiResult {
         true => cron.name.local().to_owned(),
         false => cron.name.to_string(),
     };
-    let page = window.read(&app, look, name).await?;
+    let size = |cron: &CronView| json_bytes(&Shown::new(cron), 3);
+    let page = window.read(&app, look, name, size).await?;
     let crons: Vec<Shown<'_>> = page.items.iter().map(Shown::new).collect();
     let count = crons.len();
     Ok(reply::ok(&List {

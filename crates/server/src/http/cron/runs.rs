@@ -42,7 +42,7 @@ pub(super) async fn trigger(app: Access, name: PathName, params: Params, _: NoBo
         Reply::Refused(Refusal::UnknownCron) => Err(ApiError::not_found("cron job", name.as_str())),
         Reply::Refused(Refusal::RunUnfinished { run }) => {
             let error = ApiError::from(Refusal::RunUnfinished { run });
-            let record = app.records(vec![run]).await?.pop().flatten();
+            let record = app.records(vec![run], usize::MAX).await?.pop().flatten();
             Err(match record {
                 Some(record) => error.detail("job_id", record.body.id.to_string()),
                 None => error,
@@ -61,8 +61,8 @@ pub(super) async fn history(app: Access, name: PathName, params: Params) -> ApiR
     let all = app.look(move |engine| engine.cron_history(&full_name)).await?;
     let skipped = (page - 1) * limit;
     let shown: Vec<&CronExecution> = all.iter().skip(skipped).take(limit).collect();
-    let records = records(&app, &shown).await?;
-    let executions: Vec<Value> = shown.iter().map(|run| execution(run, &records)).collect();
+    let rows = rows(&app, &shown).await?;
+    let executions: Vec<Value> = shown.iter().map(|run| execution(run, &rows)).collect();
     let pagination = json!({
         "total": all.len(),
         "page": page,
@@ -78,27 +78,29 @@ pub(super) async fn history(app: Access, name: PathName, params: Params) -> ApiR
     })))
 }
 
-/// The jobs of these executions, as far as they have not been deleted.
-async fn records(
+/// The states of these executions' jobs, as far as they have not been deleted.
+async fn rows(
     app: &Access,
     executions: &[&CronExecution],
-) -> Result<HashMap<Seq, Record>, ApiError> {
+) -> Result<HashMap<Seq, JobRow>, ApiError> {
     let jobs = executions.iter().filter_map(|run| run.job.as_ref());
     let seqs: Vec<Seq> = jobs.map(|job| job.seq()).collect();
-    let found = app.records(seqs.clone()).await?;
-    Ok(seqs.into_iter().zip(found).filter_map(|(seq, record)| Some((seq, record?))).collect())
+    let mut rows = HashMap::new();
+    let note = |record: Record| drop(rows.insert(record.seq, record.row));
+    app.each_record(&seqs, note).await?;
+    Ok(rows)
 }
 
-fn execution(run: &CronExecution, records: &HashMap<Seq, Record>) -> Value {
-    let record = run.job.as_ref().and_then(|job| records.get(&job.seq()));
-    let (started, ended) = match record.map(|record| &record.row) {
+fn execution(run: &CronExecution, rows: &HashMap<Seq, JobRow>) -> Value {
+    let row = run.job.as_ref().and_then(|job| rows.get(&job.seq()));
+    let (started, ended) = match row {
         Some(JobRow::Live(live)) => (live.started, None),
         Some(JobRow::Done(done)) => (done.started, Some(done.at)),
         None => (None, None),
     };
-    let state = match (&run.skipped, record) {
+    let state = match (&run.skipped, row) {
         (Some(_), _) => "skipped",
-        (None, Some(record)) => record.row.state().as_str(),
+        (None, Some(row)) => row.state().as_str(),
         (None, None) => "deleted",
     };
     json!({

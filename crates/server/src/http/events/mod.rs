@@ -19,7 +19,7 @@ mod stream;
 mod trace;
 mod types;
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use rota_engine::Event;
 use serde_json::{Value, json};
 
@@ -29,6 +29,7 @@ pub(super) use self::open::{stream_all, stream_job, stream_queue};
 pub(super) use self::room::Room;
 pub(super) use self::socket::{Remembered, connect};
 
+use super::bounded_list::BoundedList;
 use super::error::{ApiError, ApiResult};
 use super::params::Params;
 use super::{Access, reply};
@@ -72,14 +73,19 @@ async fn list(app: &Access, params: &Params) -> ApiResult {
     let page = app.events().after(after, &filter, limit, now);
     let mut names = Names::default();
     names::learn(app, &mut names, page.events.iter().map(|(_, event)| event)).await?;
-    let events: Vec<Value> =
-        page.events.iter().map(|(id, event)| json::show(*id, event, &names)).collect();
-    Ok(reply::ok(&json!({
-        "events": events,
-        "cursor": page.cursor.map(json::event_id),
-        "has_more": page.has_more,
-        "gap": page.gap,
-    })))
+    let mut list = BoundedList::new(b"{\"events\":[", app.settings.limits.answer_bytes);
+    let (mut cursor, mut has_more) = (page.cursor, page.has_more);
+    let mut last = None;
+    for (id, event) in &page.events {
+        if !list.push(|out| write(out, &json::show(*id, event, &names))) {
+            (cursor, has_more) = (last, true);
+            break;
+        }
+        last = Some(*id);
+    }
+    let cursor = json!(cursor.map(json::event_id));
+    let closing = format!("],\"cursor\":{cursor},\"has_more\":{has_more},\"gap\":{}}}", page.gap);
+    Ok(reply::raw(StatusCode::OK, list.finish(closing.as_bytes())))
 }
 
 /// Pages by number, the newest events first.
@@ -98,10 +104,19 @@ async fn pages(app: &Access, params: &Params) -> ApiResult {
         item["timestamp"] = item["time"].clone();
         item
     };
-    let items: Vec<Value> = events.iter().map(show).collect();
-    let has_more = page * per_page < total;
-    Ok(reply::ok(&json!({
-        "items": items,
-        "pagination": {"total": total, "page": page, "per_page": per_page, "has_more": has_more},
-    })))
+    let mut list = BoundedList::new(b"{\"items\":[", app.settings.limits.answer_bytes);
+    let is_cut = !events.iter().all(|event| list.push(|out| write(out, &show(event))));
+    let has_more = is_cut || page * per_page < total;
+    let mut pagination =
+        json!({"total": total, "page": page, "per_page": per_page, "has_more": has_more});
+    if is_cut {
+        // The next page would pass over the rest of this one.
+        pagination["truncated"] = json!(true);
+    }
+    let closing = format!("],\"pagination\":{pagination}}}");
+    Ok(reply::raw(StatusCode::OK, list.finish(closing.as_bytes())))
+}
+
+fn write(out: &mut Vec<u8>, event: &Value) {
+    serde_json::to_writer(out, event).expect("events are plain data");
 }

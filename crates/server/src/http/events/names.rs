@@ -2,13 +2,11 @@
 
 use rota_engine::{Event, EventKind};
 use rota_model::Seq;
+use rota_store::Body;
 
 use super::Access;
 use super::trace::trace_of;
 use crate::runtime::{About, Name, Names, ReadError};
-
-/// Bodies that are read at a time: a body may be long.
-const BODIES: usize = 64;
 
 /// Finds out what is missing in `names`. The engine does not always know the id behind a number, and
 /// never the trace; the store does as long as it has the job, and then other events of the same job may
@@ -22,17 +20,15 @@ pub(super) async fn learn<'a>(
     let mut seqs: Vec<Seq> = unknown.collect();
     seqs.sort_unstable();
     seqs.dedup();
-    for seqs in seqs.chunks(BODIES) {
-        let bodies = app.bodies_of_named(seqs.to_vec()).await?;
-        for (&seq, body) in seqs.iter().zip(&bodies) {
-            let name = body.as_ref().map(|body| Name {
-                id: body.id,
-                created: Some(body.created),
-                trace: trace_of(&body.json),
-            });
-            names.insert(seq, name);
-        }
-    }
+    let note = |seq, body: Option<Body>| {
+        let name = body.map(|body| Name {
+            id: body.id,
+            created: Some(body.created),
+            trace: trace_of(&body.json),
+        });
+        names.insert(seq, name);
+    };
+    app.each_body_of_named(&seqs, note).await?;
     // Only jobs that are gone are worth a walk through the ring.
     seqs.retain(|seq| names.get(seq).is_some_and(Option::is_none));
     if !seqs.is_empty() {

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::json::partition;
 use crate::http::error::{ApiError, ApiResult};
-use crate::http::name_pages::{MAX_SKIP, check_depth};
+use crate::http::name_pages::{MAX_SKIP, check_depth, fitting, json_bytes};
 use crate::http::params::Params;
 use crate::http::{Access, View, reply};
 
@@ -27,7 +27,8 @@ pub(in crate::http) async fn list(app: Access, params: Params) -> ApiResult {
         })
     });
     let prefix = params.get("prefix").unwrap_or_default().to_owned();
-    let page = find_page(&app, after.transpose()?, prefix, skip, per_page).await?;
+    let mut page = find_page(&app, after.transpose()?, prefix, skip, per_page).await?;
+    page.cut(app.settings.limits.answer_bytes);
     let mut pagination =
         json!({"page": skip / per_page + 1, "per_page": per_page, "has_more": page.next.is_some()});
     match page.total {
@@ -37,16 +38,28 @@ pub(in crate::http) async fn list(app: Access, params: Params) -> ApiResult {
     if let Some(next) = page.next {
         pagination["next_cursor"] = json!(next.cursor());
     }
-    let items: Vec<_> = page.items.iter().map(partition).collect();
+    let items: Vec<_> = page.items.iter().map(|(_, view)| partition(view)).collect();
     Ok(reply::ok(&json!({"items": items, "rate_limits": items, "pagination": pagination})))
 }
 
 struct LimitPage {
-    items: Vec<LimitView>,
+    items: Vec<(LimitName, LimitView)>,
     /// The limit after which the next page starts, if there is one.
     next: Option<LimitName>,
     /// The length of the whole list, if it is known without visiting all limits.
     total: Option<usize>,
+}
+
+impl LimitPage {
+    /// Leaves to the next page what does not fit into an answer.
+    fn cut(&mut self, max_bytes: usize) {
+        let size = |(_, view): &(LimitName, LimitView)| json_bytes(&partition(view), 2);
+        let count = fitting(&self.items, max_bytes, size);
+        if count < self.items.len() {
+            self.items.truncate(count);
+            self.next = self.items.last().map(|(name, _)| name.clone());
+        }
+    }
 }
 
 /// Reads one page of the limits that the caller may see.
@@ -87,9 +100,5 @@ async fn find_page(
         stopped_at = items.last().map(|(name, _)| name.clone());
     }
     let total = if sees_all { Some(limit_count) } else { visited_all.then_some(found) };
-    Ok(LimitPage {
-        items: items.into_iter().map(|(_, view)| view).collect(),
-        next: stopped_at,
-        total,
-    })
+    Ok(LimitPage { items, next: stopped_at, total })
 }

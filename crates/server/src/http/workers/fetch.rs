@@ -1,5 +1,6 @@
 //! The fetch route, which hands out jobs to workers.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use axum::http::StatusCode;
@@ -11,6 +12,7 @@ use serde_json::Value;
 
 use super::{pool, preference, queues, visibility, worker_id};
 use crate::http::body::Json;
+use crate::http::bounded_list::BoundedList;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::listen::{client_closed_after, is_kept_back, may_not_wait};
 use crate::http::{Access, job_json, reply};
@@ -60,6 +62,7 @@ pub(in crate::http) async fn fetch(app: Access, body: Json) -> ApiResult {
         tenant: None,
         preference,
         visibility_ms: visibility(&app, body.visibility_timeout_ms, body.visibility_timeout)?,
+        max_bytes: app.settings.limits.answer_bytes as u64,
         wait: None,
     };
     let may_wait = !is_kept_back();
@@ -77,35 +80,83 @@ pub(in crate::http) async fn fetch(app: Access, body: Json) -> ApiResult {
     Ok(reply::raw(StatusCode::OK, deliver(&app, &jobs).await?))
 }
 
-/// Writes the answer. Reads bodies that are not cached from the store, and the whole record of jobs that
-/// may have run before.
+/// Writes the answer, in which there may not be room for all jobs; the others go back to their queues.
 async fn deliver(app: &Access, jobs: &[Delivery]) -> Result<Vec<u8>, ApiError> {
-    let seqs = |condition: fn(&Delivery) -> bool| -> Vec<Seq> {
-        jobs.iter().filter(|job| condition(job)).map(|job| job.claimed.seq).collect()
-    };
-    let mut bodies = app.bodies_of_named(seqs(lacks_body)).await?.into_iter();
-    let mut records = app.records_of_claimed(seqs(has_history)).await?.into_iter();
-    let (mut out, mut ids_read) = (Vec::with_capacity(64 + jobs.len() * 512), Vec::new());
-    out.extend_from_slice(b"{\"jobs\":[");
-    for job in jobs {
-        let record: Option<Record> = if has_history(job) { records.next().flatten() } else { None };
-        let read: Option<Body> = if lacks_body(job) { bodies.next().flatten() } else { None };
-        let read = read.as_ref().or(record.as_ref().map(|record| &record.body));
-        let Some(body) = job.body.as_ref().or(read) else {
-            // The job was cancelled and removed after it was claimed.
-            continue;
-        };
-        if job.body.is_none() {
-            ids_read.push((body.id, job.claimed.seq));
+    let mut claims = UndeliveredClaims { app, jobs };
+    let mut list = BoundedList::new(b"{\"jobs\":[", app.settings.limits.answer_bytes);
+    let (mut sources, mut ids_read) = (Sources::default(), Vec::new());
+    while let Some((job, rest)) = claims.jobs.split_first() {
+        let Source { body, record } = sources.read(app, claims.jobs, list.room()).await?;
+        // Without a body, the job was cancelled and removed after it was claimed.
+        if let Some(body) = &body {
+            if !list.push(|out| job_json::write_delivery(out, job, body, record.as_ref())) {
+                break;
+            }
+            if job.body.is_none() {
+                ids_read.push((body.id, job.claimed.seq));
+            }
         }
-        if out.last() == Some(&b'}') {
-            out.push(b',');
-        }
-        job_json::write_delivery(&mut out, job, body, record.as_ref());
+        claims.jobs = rest;
     }
-    out.extend_from_slice(b"]}");
     app.note_active_ids(ids_read);
-    Ok(out)
+    Ok(list.finish(b"]}"))
+}
+
+/// Claimed jobs that are not in the answer yet. Those that are left when this is dropped are given back.
+struct UndeliveredClaims<'a> {
+    app: &'a Access,
+    jobs: &'a [Delivery],
+}
+
+impl Drop for UndeliveredClaims<'_> {
+    fn drop(&mut self) {
+        let claims = self.jobs.iter().map(|job| (job.claimed.seq, job.claimed.attempt));
+        self.app.undo_claims(claims.collect());
+    }
+}
+
+/// What a job is written from.
+struct Source {
+    body: Option<Body>,
+    /// The whole record, if the job may have run before.
+    record: Option<Record>,
+}
+
+/// Bodies and records that were read ahead of the job that is written.
+#[derive(Default)]
+struct Sources {
+    bodies: VecDeque<Option<Body>>,
+    records: VecDeque<Option<Record>>,
+}
+
+impl Sources {
+    /// The source of the first of these jobs. Reads ahead for the others as far as there is room.
+    async fn read(
+        &mut self,
+        app: &Access,
+        jobs: &[Delivery],
+        room: usize,
+    ) -> Result<Source, ApiError> {
+        let seqs = |condition: fn(&Delivery) -> bool| -> Vec<Seq> {
+            jobs.iter().filter(|job| condition(job)).map(|job| job.claimed.seq).collect()
+        };
+        let Some(job) = jobs.first() else { return Ok(Source { body: None, record: None }) };
+        if lacks_body(job) {
+            if self.bodies.is_empty() {
+                self.bodies = app.bodies_of_named(seqs(lacks_body), room).await?.into();
+            }
+            return Ok(Source { body: self.bodies.pop_front().flatten(), record: None });
+        }
+        if !has_history(job) {
+            return Ok(Source { body: job.body.clone(), record: None });
+        }
+        if self.records.is_empty() {
+            self.records = app.records_of_claimed(seqs(has_history), room).await?.into();
+        }
+        let record = self.records.pop_front().flatten();
+        let body = job.body.clone().or(record.as_ref().map(|record| record.body.clone()));
+        Ok(Source { body, record })
+    }
 }
 
 /// Whether the job may have run before: true unless it was enqueued in this process and never ran.

@@ -16,9 +16,12 @@ use serde_json::Value;
 
 use super::Access;
 use super::error::ApiError;
+use super::name_pages::json_bytes;
 
 const MAX_QUEUES: usize = 100;
 const MAX_LABELS: usize = 100;
+/// The most bytes of what a worker says about itself.
+const MAX_DESCRIPTION: usize = 64 << 10;
 
 /// The description of a worker in registrations and heartbeats.
 #[derive(Deserialize, Default)]
@@ -65,6 +68,16 @@ impl WorkerInfoBody {
         }
         if self.concurrency == Some(0) {
             return Err(ApiError::validation("concurrency", "'concurrency' must be at least 1."));
+        }
+        let texts = [&self.hostname, &self.version].into_iter().flatten().chain(&labels);
+        let described = texts.map(String::len).sum::<usize>()
+            + self.metadata.as_ref().map_or(0, |metadata| json_bytes(metadata, 1));
+        if described > MAX_DESCRIPTION {
+            let text = format!(
+                "The worker's hostname, version, labels and metadata have {described} bytes; at most \
+                 {MAX_DESCRIPTION} are kept."
+            );
+            return Err(ApiError::validation("metadata", text).hint("Send less."));
         }
         let preference = preference(self.strategy, self.weights, &queues)?;
         Ok(Registration {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use self::body::{CreateBody, RotateBody};
 use crate::http::body::{Json, NoBody, OptionalJson};
 use crate::http::error::{ApiError, ApiResult};
-use crate::http::name_pages::NameWindow;
+use crate::http::name_pages::{NameWindow, json_bytes};
 use crate::http::params::{Params, PathName};
 use crate::http::{Access, View, reply};
 use crate::identity::new_key;
@@ -31,7 +31,8 @@ pub(in crate::http) async fn list(app: Access, params: Params) -> ApiResult {
         view.keys_after(tenant.as_ref(), after, skip, most)
     };
     let name = |key: &ApiKey| key.id.to_string();
-    let page = NameWindow::from_params(&params, 20, 100)?.read(&app, look, name).await?;
+    let size = |key: &ApiKey| json_bytes(&json::key(&app, key), 2);
+    let page = NameWindow::from_params(&params, 20, 100)?.read(&app, look, name, size).await?;
     let items: Vec<Value> = page.items.iter().map(|key| json::key(&app, key)).collect();
     Ok(reply::ok(&json!({"items": items, "keys": items, "pagination": page.pagination})))
 }

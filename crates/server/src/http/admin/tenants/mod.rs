@@ -10,7 +10,6 @@ pub(in crate::http) use delete::delete;
 pub(in crate::http) use json::{number, throttle};
 pub(in crate::http) use usage::usage;
 
-use axum::http::StatusCode;
 use rota_engine::{RankBy, ShardView, TenantView, Totals};
 use rota_model::TenantId;
 use rota_store::Selection;
@@ -20,9 +19,9 @@ use super::fairness;
 use crate::http::error::{ApiError, ApiResult, excerpt};
 use crate::http::filter::Filter;
 use crate::http::job_pages::{self, Window};
-use crate::http::name_pages::check_depth;
+use crate::http::name_pages::{check_depth, fitting, json_bytes};
 use crate::http::params::{Params, PathName};
-use crate::http::{Access, View, engine_slices, job_json, reply};
+use crate::http::{Access, View, engine_slices, reply};
 
 /// What a tenant may not do.
 const LIST: &str = "Listing all tenants";
@@ -59,12 +58,19 @@ pub(in crate::http) async fn list(app: Access, params: Params) -> ApiResult {
         (None, None) => list_by_id(&app, &window).await?,
         (None, Some(rank_by)) => list_ranked(&app, rank_by, &window).await?,
     };
-    let has_more = tenants.len() > window.per_page;
+    let length = tenants.len();
     tenants.truncate(window.per_page);
+    let size = |tenant: &TenantView| json_bytes(&json::summary(tenant), 2);
+    tenants.truncate(fitting(&tenants, app.settings.limits.answer_bytes, size));
+    let has_more = tenants.len() < length;
+    let is_cut = has_more && tenants.len() < window.per_page;
     let mut pagination =
         json!({"total": total, "page": page, "per_page": per_page, "has_more": has_more});
     if let Some(last) = tenants.last().filter(|_| has_more && rank_by.is_none()) {
         pagination["next_cursor"] = json!(last.id);
+    } else if is_cut {
+        // The next page would pass over the rest of this one.
+        pagination["truncated"] = json!(true);
     }
     let items: Vec<Value> = tenants.iter().map(json::summary).collect();
     Ok(reply::ok(&json!({"items": items, "tenants": items, "pagination": pagination})))
@@ -96,8 +102,7 @@ pub(in crate::http) async fn jobs(app: Access, name: PathName, params: Params) -
     let tenant = find(&app, &name).await?.view.id;
     let filter = Filter::from_params(&app, &params, Selection::ALL)?.of_tenant(tenant);
     let window = Window::from_params(&params, 20, 100)?;
-    let page = job_pages::find(&app, &filter, &window).await?;
-    Ok(reply::raw(StatusCode::OK, job_json::page_json(&page.records, &page.pagination)))
+    job_pages::answer(&app, &filter, &window).await
 }
 
 /// The changes to a tenant's configuration, newest first.

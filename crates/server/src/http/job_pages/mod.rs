@@ -1,14 +1,18 @@
 //! Pages of jobs, by cursor or by page number.
 
-use rota_model::{Millis, Seq, State};
-use rota_store::{ListPage, Order, Record, Selection};
+mod sorted_jobs;
+
+use axum::http::StatusCode;
+use rota_model::{Seq, State};
+use rota_store::{Order, Record, Selection};
 use serde_json::{Map, Value, json};
 
 use super::access::ScopedQuery;
-use super::error::{ApiError, excerpt};
+use super::bounded_list::BoundedList;
+use super::error::{ApiError, ApiResult, excerpt};
 use super::filter::{Extent, Filter, PagePlan};
 use super::params::Params;
-use super::{Access, View};
+use super::{Access, View, job_json, reply};
 
 /// The most lanes that the engine merges for one page.
 const MAX_LANES: usize = 1_000;
@@ -72,17 +76,17 @@ impl Window {
     }
 }
 
-pub(super) struct JobPage {
-    pub records: Vec<Record>,
-    pub pagination: Value,
+/// The jobs of a page, and how the list goes on.
+struct Found {
+    records: Vec<Record>,
+    /// Where the next page starts, if there is one and the list has cursors.
+    next: Option<Seq>,
+    has_more: bool,
 }
 
-/// Reads one page of the jobs that match the filter.
-pub(super) async fn find(
-    app: &Access,
-    filter: &Filter,
-    window: &Window,
-) -> Result<JobPage, ApiError> {
+/// Answers with one page of the jobs that match the filter. The page ends at the window's limit, or
+/// earlier where the answer would get too long.
+pub(super) async fn answer(app: &Access, filter: &Filter, window: &Window) -> ApiResult {
     let in_order = window.sort == Sort::Created;
     // One more job than the limit shows whether there is another page.
     let limit = if in_order { window.skip + window.limit } else { MAX_DEPTH as usize } + 1;
@@ -91,17 +95,29 @@ pub(super) async fn find(
         if in_order { seqs_from_engine(view, query) } else { None }
     };
     let PagePlan { total, query, seqs } = filter.plan_page(app, extent, look).await?;
-    let (records, next, has_more) = match query {
-        Some(query) if in_order => {
-            let (records, next) = read_in_order(app, query, seqs, window).await?;
-            (records, next, next.is_some())
-        }
-        Some(query) => {
-            let (records, has_more) = read_sorted(app, query, window).await?;
-            (records, None, has_more)
-        }
-        None => (Vec::new(), None, false),
+    let found = match (query, seqs) {
+        (None, _) => Found { records: Vec::new(), next: None, has_more: false },
+        (Some(query), Some(seqs)) => read_seqs(app, &query, seqs, window).await?,
+        (Some(query), None) if in_order => read_in_order(app, query, window).await?,
+        (Some(query), None) => sorted_jobs::read(app, query, window).await?,
     };
+    Ok(reply::raw(StatusCode::OK, write_page(app, window, total, found)))
+}
+
+/// Writes the page. Jobs that do not fit are left to the next page.
+fn write_page(app: &Access, window: &Window, total: Option<u64>, found: Found) -> Vec<u8> {
+    let Found { records, mut next, mut has_more } = found;
+    let mut list = BoundedList::new(b"{\"jobs\":[", max_bytes(app));
+    let mut last = None;
+    // Each record is dropped when it is written.
+    for record in records {
+        if !list.push(|out| job_json::write_record(out, &record)) {
+            has_more = true;
+            next = last.filter(|_| window.sort == Sort::Created);
+            break;
+        }
+        last = Some(record.seq);
+    }
     let mut pagination = Map::new();
     let mut put = |key: &str, value: Value| {
         pagination.insert(key.to_owned(), value);
@@ -117,30 +133,38 @@ pub(super) async fn find(
     put("has_more", json!(has_more));
     if let Some(next) = next {
         put("next_cursor", json!(cursor(next)));
+    } else if has_more && list.len() < window.limit {
+        // The page was cut, so the next one by number would pass over jobs.
+        put("next_offset", json!(window.skip + list.len()));
     }
-    Ok(JobPage { records, pagination: Value::Object(pagination) })
+    let pagination = Value::Object(pagination);
+    list.repeat(b"],\"items\":[");
+    let closing = match total {
+        Some(total) => format!("],\"total\":{total},\"pagination\":{pagination}}}"),
+        None => format!("],\"pagination\":{pagination}}}"),
+    };
+    list.finish(closing.as_bytes())
 }
 
-/// Reads a page in the order of creation. Returns the cursor of the next page, if there is one.
+/// The most bytes of one list of jobs. An answer has each page twice.
+fn max_bytes(app: &Access) -> usize {
+    app.settings.limits.answer_bytes / 2
+}
+
+/// Reads a page in the order of creation from the store.
 async fn read_in_order(
     app: &Access,
-    query: ScopedQuery,
-    seqs: Option<Vec<Seq>>,
+    mut query: ScopedQuery,
     window: &Window,
-) -> Result<(Vec<Record>, Option<Seq>), ApiError> {
-    let page = match seqs {
-        Some(seqs) => read_seqs(app, &query, seqs).await?,
-        None => app.list(query).await?,
-    };
-    let mut records = page.records;
-    let has_more = records.len() > window.skip + window.limit;
-    records.drain(..window.skip.min(records.len()));
-    if has_more {
+) -> Result<Found, ApiError> {
+    query.set_extent(window.skip, window.limit + 1, max_bytes(app));
+    let page = app.list(query).await?;
+    let (mut records, mut next) = (page.records, page.next);
+    if records.len() > window.limit {
         records.truncate(window.limit);
-        let last = records.last().map(|record| record.seq);
-        return Ok((records, last));
+        next = records.last().map(|record| record.seq);
     }
-    Ok((records, page.next))
+    Ok(Found { records, next, has_more: next.is_some() })
 }
 
 /// The page's jobs, if the engine can name them without a scan: it indexes active jobs, and available
@@ -170,68 +194,24 @@ fn seqs_from_engine(view: View<'_>, scoped: &ScopedQuery) -> Option<Vec<Seq>> {
     Some(seqs.into_iter().filter(follows).take(query.limit).collect())
 }
 
+/// Reads the jobs that the engine has named.
 async fn read_seqs(
     app: &Access,
     query: &ScopedQuery,
-    seqs: Vec<Seq>,
-) -> Result<ListPage, ApiError> {
-    let query = query.as_query();
-    let next = seqs.last().filter(|_| seqs.len() == query.limit).copied();
-    let records = app.records(seqs).await?;
-    // Leaves out jobs whose state has changed since the engine named them.
-    let still_matches = |record: &Record| query.select == Selection::state(record.row.state());
-    let records = records.into_iter().flatten().filter(still_matches).collect();
-    Ok(ListPage { records, next })
-}
-
-/// Reads a page in an order that no index has: reads all matching jobs, if they are few enough, and sorts
-/// them. Such lists have page numbers but no cursors. Also returns whether there is another page.
-async fn read_sorted(
-    app: &Access,
-    query: ScopedQuery,
+    mut seqs: Vec<Seq>,
     window: &Window,
-) -> Result<(Vec<Record>, bool), ApiError> {
-    if window.after.is_some() {
-        return Err(ApiError::invalid_request("'cursor' can only be used with sort=created_at.")
-            .detail("field", "cursor")
-            .hint("Use 'page' for other orders."));
-    }
-    let page = app.list(query).await?;
-    if page.records.len() > MAX_DEPTH as usize || page.next.is_some() {
-        return Err(ApiError::validation(
-            "sort",
-            format!("More than {MAX_DEPTH} jobs match, too many to sort."),
-        )
-        .hint("Narrow the filter, or sort by created_at."));
-    }
-    let mut records = page.records;
-    let sort = window.sort;
-    records.sort_by_cached_key(|record| (sort_key(record, sort), record.seq));
-    if window.order == Order::NewestFirst {
-        records.reverse();
-    }
-    let rest = records.len().saturating_sub(window.skip + window.limit);
-    records.drain(..window.skip.min(records.len()));
-    records.truncate(window.limit);
-    Ok((records, rest > 0))
-}
-
-fn sort_key(record: &Record, sort: Sort) -> i64 {
-    #[derive(serde::Deserialize)]
-    struct Keys {
-        priority: Option<i64>,
-        scheduled_at: Option<String>,
-    }
-    let text = format!("{{{}}}", String::from_utf8_lossy(&record.body.json));
-    let Ok(keys) = serde_json::from_str::<Keys>(&text) else { return 0 };
-    match sort {
-        Sort::Priority => keys.priority.unwrap_or(0),
-        Sort::Scheduled => keys
-            .scheduled_at
-            .and_then(|text| Millis::parse_rfc3339(&text).ok())
-            .map_or(record.body.created.0, |time| time.0),
-        Sort::Created => record.body.created.0,
-    }
+) -> Result<Found, ApiError> {
+    seqs.drain(..window.skip.min(seqs.len()));
+    let is_last = seqs.len() <= window.limit;
+    seqs.truncate(window.limit);
+    let records = app.records(seqs.clone(), max_bytes(app)).await?;
+    let has_more = !is_last || records.len() < seqs.len();
+    let next = seqs[..records.len()].last().copied().filter(|_| has_more);
+    // Leaves out jobs whose state has changed since the engine named them.
+    let still_matches =
+        |record: &Record| query.as_query().select == Selection::state(record.row.state());
+    let records = records.into_iter().flatten().filter(still_matches).collect();
+    Ok(Found { records, next, has_more })
 }
 
 fn cursor(seq: Seq) -> String {
