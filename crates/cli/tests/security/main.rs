@@ -11,5 +11,6 @@ mod api_keys;
 mod credential_lists;
 mod first_key;
 mod key_admin;
+mod matrix;
 mod secrets;
 mod secured;

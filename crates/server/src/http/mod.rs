@@ -53,7 +53,7 @@ use axum::routing::{delete, get, post, put};
 pub use access::{Access, App, Caller, View};
 pub(crate) use job_json::write_record as write_job;
 pub use listen::{Listener, serve};
-pub use route_table::permission_table;
+pub use route_table::{permission_table, routes};
 pub use service::{HttpService, RequestBody};
 pub use unserved::{UNSERVED, Unserved};
 

@@ -229,6 +229,13 @@ fn find(method: &Method, path: &str) -> Option<(Needs, &'static [&'static [&'sta
     route.map(|(_, _, needs, params)| (*needs, *params))
 }
 
+/// Each route's method, path and permission.
+pub fn routes() -> impl Iterator<Item = (&'static str, &'static str, Option<Permission>)> {
+    ROUTES.iter().flat_map(|(methods, path, needs, _)| {
+        methods.split(' ').map(move |method| (method, *path, *needs))
+    })
+}
+
 /// The routes as rows of a table in Markdown, for `docs/security.md`.
 #[must_use]
 pub fn permission_table() -> String {
