@@ -26,7 +26,9 @@ fn runs_hold_what_is_promised() {
 #[test]
 fn faults_that_were_found_stay_fixed() {
     let options = Options { steps: 600, ..Options::default() };
-    for seed in [110_002_270, 110_002_669, 120_002_063, 120_003_939, 170_004_243, 400_002_742] {
+    for seed in
+        [110_002_270, 110_002_669, 120_002_063, 120_003_939, 170_004_243, 400_002_742, 500_001_863]
+    {
         if let Err(failed) = run_seed(seed, &options) {
             panic!("seed {seed} failed: {}", failed.violation);
         }

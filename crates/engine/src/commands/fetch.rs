@@ -58,6 +58,7 @@ impl Engine {
             }
             claimed.push(job);
         }
+        self.scheduler.end_fetch();
         if !claimed.is_empty() {
             if let Some(id) = &fetch.worker {
                 self.worker_changed(id);

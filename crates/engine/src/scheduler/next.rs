@@ -12,19 +12,26 @@ use super::turn::TurnIx;
 use crate::queue::QueueIx;
 
 impl Scheduler {
-    /// Picks the next job for a fetch. The job stays in its lane until `started` or `leave`.
+    /// Picks the next job for a fetch. The job stays in its lane until `started` or `leave`. When the
+    /// fetch has all it gets, the caller calls `end_fetch`.
     pub fn next(&mut self, request: &FetchRequest) -> Option<Pick> {
         self.renew_repair_budget();
+        self.deferrals.begin_decision();
         self.wake_requested(request);
         self.apply_pending_rules(request);
         loop {
             let pick = self.decide(request);
-            debug_assert!(pick.is_some() || self.deferred.is_empty(), "deferred for nobody");
-            self.end_deferrals();
-            if pick.is_some() || self.has_nothing_to_wake() {
+            if pick.is_some() {
                 return pick;
             }
-            self.wake_some();
+            if !self.deferrals.is_empty() {
+                // Those for whom others were deferred turned out not to start.
+                self.end_deferrals();
+            } else if self.has_nothing_to_wake() {
+                return None;
+            } else {
+                self.wake_some();
+            }
         }
     }
 
@@ -71,7 +78,7 @@ impl Scheduler {
             loop {
                 let queues = self.with_eligible_turns(requested, rotation);
                 let pick = self.next_of_some(&queues, rotation, Reason::Turn, pick);
-                // The turns for which others were deferred may have turned out not to start.
+                // Turns that were deferred may have their offers back.
                 if pick.is_some() || !requested.iter().any(|queue| self.has_eligible_turn(*queue)) {
                     return pick;
                 }
@@ -136,7 +143,8 @@ impl Scheduler {
         None
     }
 
-    /// Returns the queues that have eligible turns, and updates the rotation accordingly.
+    /// Returns the queues that have eligible turns, or turns that are deferred, and updates the
+    /// rotation accordingly.
     pub(super) fn with_eligible_turns(
         &mut self,
         queues: &[QueueIx],
@@ -144,7 +152,8 @@ impl Scheduler {
     ) -> Vec<QueueIx> {
         let has_turns = |queue: &QueueIx| {
             let queue_state = self.queue(*queue);
-            queue_state.may_dispatch() && !queue_state.members[0].rings.is_empty()
+            let deferred = || self.deferrals.any_in(*queue);
+            queue_state.may_dispatch() && (!queue_state.members[0].rings.is_empty() || deferred())
         };
         let (ready, idle): (Vec<QueueIx>, Vec<QueueIx>) = queues.iter().partition(|q| has_turns(q));
         ready.iter().for_each(|queue| self.wake_in_rotation(rotation, *queue));
@@ -195,12 +204,12 @@ impl Scheduler {
         reason: Reason,
     ) -> Option<Pick> {
         loop {
+            self.end_outdated_deferrals();
             if !self.queue(queue).may_dispatch() {
                 return None;
             }
             let (_, _, turn) = self.first_in_ring(queue, entry_ix)?;
             if !self.queue_is_open(queue) {
-                self.end_deferrals();
                 return None;
             }
             if let Some(pick) = self.pick_turn(turn, Some(entry_ix), reason) {
@@ -210,21 +219,13 @@ impl Scheduler {
     }
 
     /// The job that a turn would start. `None` if it may start none after all; then the turn or lane
-    /// has been moved, and deferrals have ended.
+    /// has been moved.
     pub(super) fn pick_turn(
         &mut self,
         turn: TurnIx,
         entry_ix: Option<usize>,
         reason: Reason,
     ) -> Option<Pick> {
-        let pick = self.try_turn(turn, entry_ix, reason);
-        if pick.is_none() {
-            self.end_deferrals();
-        }
-        pick
-    }
-
-    fn try_turn(&mut self, turn: TurnIx, entry_ix: Option<usize>, reason: Reason) -> Option<Pick> {
         self.steps += 1;
         if self.must_park(turn) {
             self.place_turn(turn);

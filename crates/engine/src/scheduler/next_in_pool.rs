@@ -21,8 +21,10 @@ impl Scheduler {
         let mut queues = self.requested_queues(request);
         loop {
             self.steps += 1;
+            self.end_outdated_deferrals();
             if let Some(queue) = self.owed_queue(rotation, &queues) {
                 let entry_ix = self.queue(queue).member(account).unwrap_or(0);
+                self.offer_deferred(queue);
                 match self.pick_in(queue, entry_ix, Reason::Owed) {
                     Some(pick) => return Some(pick),
                     None => {
@@ -36,7 +38,6 @@ impl Scheduler {
             if !self.queue_is_open(queue) {
                 // Jobs in a closed queue may not start, so its turns do not count.
                 queues.retain(|other| *other != queue);
-                self.end_deferrals();
                 continue;
             }
             let entry_ix = self.queue(queue).member(account).unwrap_or(0);

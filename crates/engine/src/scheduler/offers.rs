@@ -111,17 +111,24 @@ impl Scheduler {
 
     /// Updates a turn's copy of its offer at a key.
     pub(super) fn update_offer(&mut self, limit: LimitIx, turn: TurnIx) {
+        if self.copy_offer(limit, turn) {
+            self.deferrals.offers_changed(limit);
+        }
+    }
+
+    /// Copies a turn's offer at a key to the turn. Returns whether it has changed.
+    pub(super) fn copy_offer(&mut self, limit: LimitIx, turn: TurnIx) -> bool {
         let turn_state = self.turns.get_mut(turn);
         let list = self.limits.limit(limit).waitlists.get(&turn_state.queue);
         let wanted = list.and_then(|list| list.offered_group(turn));
         let current = turn_state.offered_at.get(&limit).copied();
         if current == wanted {
-            return;
+            return false;
         }
         current.map(|group| turn_state.offers.remove(&group));
         let Some((lane, gate)) = wanted else {
             turn_state.offered_at.remove(&limit);
-            return;
+            return true;
         };
         turn_state.offers.insert((lane, gate));
         turn_state.offered_at.put(limit, (lane, gate));
@@ -130,6 +137,7 @@ impl Scheduler {
             let (_, head, class) = lane;
             self.notices.push(Notice::LimitReleased { limit, class, head, notified });
         }
+        true
     }
 
     /// Whether an offer may be used at the pick. The gate may have closed since, or another turn may

@@ -29,6 +29,8 @@ impl Scheduler {
         let Some(closed) = closed else { return true };
         let limit = self.limits.gate(gate).limit;
         if self.queue(queue).asleep != Some(closed.bucket) {
+            // Others may be deferred for jobs of this queue.
+            self.end_deferrals();
             self.wake_queue_gate(queue);
             self.queue_mut(queue).asleep = Some(closed.bucket);
             self.subscribe(limit, closed.bucket, FIRST, NOBODY, Sleeper::Queue(queue));

@@ -48,10 +48,17 @@ impl Scheduler {
         let account = pick.entry_ix.map(|entry_ix| self.charge(pick, request, entry_ix, step));
         let timed = self.use_limits(pick, level, step);
         let (_, job) = self.pop(class)?;
+        if !self.deferrals.is_empty() {
+            self.limits_of(class).for_each(|(limit, _)| self.end_deferrals_at(limit));
+        }
         self.notify_rescheduled_start(pick.seq, class);
         let queue_state = self.queue_mut(queue);
         queue_state.active += 1;
         queue_state.charged = account.or(queue_state.charged);
+        if !queue_state.may_dispatch() {
+            // Others may be deferred for jobs of this queue.
+            self.end_deferrals();
+        }
         self.tenants[tenant.0 as usize].active += 1;
         if let Some(pool) = &request.pool {
             self.pools.started(pool);

@@ -7,6 +7,7 @@ use rota_model::{ClassId, PoolName, Seq, TenantId, Weight};
 
 use super::account::Accounts;
 use super::bookings::Booking;
+use super::deferring::Deferrals;
 use super::fetches::Fetches;
 use super::lane::{LanePosition, Lanes, WaitingJob};
 use super::limits::{Bucket, GateIx, LimitIx, Limits};
@@ -71,8 +72,8 @@ pub(crate) struct Scheduler {
     pub(super) to_rejoin: VecDeque<TurnIx>,
     /// How many turns and keys the current command may still visit for `to_withdraw` and `to_rejoin`.
     pub(super) repair_budget: usize,
-    /// Waitlists that make no offers in the current decision.
-    pub(super) deferred: Vec<(LimitIx, QueueIx)>,
+    /// Waitlists that make no offers to the current fetch.
+    pub(super) deferrals: Deferrals,
     pub(super) notices: Vec<Notice>,
     /// Entries visited so far: a measure of cost that does not depend on the machine.
     pub(super) steps: u64,
@@ -224,7 +225,7 @@ impl Scheduler {
             to_withdraw: VecDeque::new(),
             to_rejoin: VecDeque::new(),
             repair_budget: usize::MAX,
-            deferred: Vec::new(),
+            deferrals: Deferrals::default(),
             notices: Vec::new(),
             steps: 0,
         }

@@ -11,6 +11,7 @@ mod forgetting_idle;
 mod guaranteed_parts;
 mod key_limits;
 mod key_order;
+mod key_order_cost;
 mod large_changes;
 mod last_minute;
 mod lifecycle;

@@ -6,7 +6,7 @@ use rota_model::{FairnessScope, QueueName, TenantId};
 use serde_json::json;
 
 /// Starts over which the cost is averaged, after as many that are not counted.
-const STARTS: usize = 100;
+pub const STARTS: usize = 100;
 
 /// One tenant may have as many queues as the load needs.
 fn large_world() -> World {
@@ -14,14 +14,14 @@ fn large_world() -> World {
 }
 
 /// Steps of one run of this on average.
-fn average(world: &mut World, mut one: impl FnMut(&mut World)) -> f64 {
+pub fn average(world: &mut World, mut one: impl FnMut(&mut World)) -> f64 {
     (0..STARTS).for_each(|_| one(world));
     let before = world.engine.scheduler_steps();
     (0..STARTS).for_each(|_| one(world));
     (world.engine.scheduler_steps() - before) as f64 / STARTS as f64
 }
 
-fn steps_of(world: &mut World, one: impl FnOnce(&mut World)) -> f64 {
+pub fn steps_of(world: &mut World, one: impl FnOnce(&mut World)) -> f64 {
     let before = world.engine.scheduler_steps();
     one(world);
     (world.engine.scheduler_steps() - before) as f64
@@ -35,12 +35,12 @@ fn start_one(queues: &[&str]) -> impl Fn(&mut World) {
 }
 
 #[track_caller]
-fn assert_flat(what: &str, few: f64, many: f64) {
+pub fn assert_flat(what: &str, few: f64, many: f64) {
     println!("{what}: {few} with few, {many} with many");
     assert!(many <= 3.0 * few + 20.0, "{what}: {few} with few, {many} with many");
 }
 
-fn enqueue_all(world: &mut World, jobs: &[Job]) {
+pub fn enqueue_all(world: &mut World, jobs: &[Job]) {
     for some in jobs.chunks(1_000) {
         let reply = world.try_enqueue(some, 0);
         assert!(matches!(reply, Reply::Enqueued(_)), "{reply:?}");
@@ -266,7 +266,7 @@ fn a_word_about_a_tenant_with_many_finished_classes() {
     assert_flat("a word about a tenant", load(10), load(10_000));
 }
 
-fn start_in_pool(world: &mut World) {
+pub fn start_in_pool(world: &mut World) {
     let of_pool = |fetch: &mut Fetch| fetch.pool = pool("p");
     world.next(&[], of_pool).expect("there is a job");
 }

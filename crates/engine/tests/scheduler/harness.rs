@@ -182,9 +182,12 @@ impl Stand {
 
     /// The next job starts.
     pub fn start(&mut self, ask: &FetchRequest) -> Option<Pick> {
-        let pick = self.scheduler.next(ask)?;
-        self.scheduler.started(&pick, ask, 1).expect("a picked job is there");
-        Some(pick)
+        let pick = self.scheduler.next(ask);
+        if let Some(pick) = &pick {
+            self.scheduler.started(pick, ask, 1).expect("a picked job is there");
+        }
+        self.scheduler.end_fetch();
+        pick
     }
 
     /// The waiting fetch to try next.

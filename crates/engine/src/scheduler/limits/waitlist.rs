@@ -60,8 +60,7 @@ pub(crate) struct Waitlist {
     offered: SmallMap<(Rank, TurnIx)>,
     /// Turns that yielded their offer.
     yielded: SmallMap<(Rank, TurnIx)>,
-    /// No offers are made in the current decision, because the fetch can serve somebody with a better
-    /// rank.
+    /// No offers are made to the current fetch, because it can serve somebody with a better rank.
     pub deferred: bool,
     /// More turns have waited for open starts than there were. Also noted in the queue.
     pub contended: bool,
