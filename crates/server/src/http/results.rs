@@ -31,7 +31,7 @@ pub(super) async fn show(app: Access, name: PathName, params: Params) -> ApiResu
         let until = Instant::now() + Duration::from_secs(seconds);
         let _place = events::reserve(&app).await?;
         // Asked for before the job is read again, so that its end is not overlooked.
-        let mut end = events::JobEnd::new(app.events(), record.seq);
+        let mut end = events::JobEnd::new(&app, record.seq);
         let mut closed = pin!(client_closed());
         record = find(&app, &name, id).await?;
         while !record.row.state().is_terminal() {

@@ -14,7 +14,7 @@ use super::ask::{Answer, Ask, Delivery, Input, Unavailable};
 use super::mailbox::Mailbox;
 use super::queue::PushError;
 use super::reader::{Read, ReadError, Reads};
-use super::{Clock, Events, release};
+use super::{Clock, Events, StreamTurns, release};
 use crate::identity::KeyTable;
 
 /// The most bytes of jobs that are read at once where few of them are needed at a time.
@@ -26,6 +26,7 @@ pub struct Handle {
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) reads: Reads,
     pub(super) events: Arc<Events>,
+    pub(super) turns: Arc<StreamTurns>,
     pub(super) clock: Clock,
     pub(super) keys: Arc<KeyTable>,
     pub(super) next_waiter: Arc<AtomicU64>,
@@ -217,6 +218,12 @@ impl Handle {
     #[must_use]
     pub fn keys(&self) -> &Arc<KeyTable> {
         &self.keys
+    }
+
+    /// The turns of streams that read the events.
+    #[must_use]
+    pub fn turns(&self) -> &StreamTurns {
+        &self.turns
     }
 
     #[must_use]

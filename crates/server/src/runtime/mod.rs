@@ -29,8 +29,8 @@ pub use archive::Archive;
 pub use ask::{Answer, Ask, Delivery, Unavailable};
 pub use clock::Clock;
 pub use events::{
-    About, Change, Chunk, EventFilter, EventPage, Events, Look, NAMES, Name, Names, Subject,
-    TypeFilter, ends_job, time_of,
+    About, CHUNK, Change, Chunk, EventFilter, EventPage, Events, JobEnd, Look, NAMES, Name, Names,
+    StreamTurn, StreamTurns, Subject, TypeFilter, Waiting, ends_job, time_of,
 };
 pub use handle::Handle;
 pub use reader::ReadError;

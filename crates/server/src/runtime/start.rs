@@ -23,7 +23,7 @@ use super::reader::{self, Reads};
 use super::release::{self, Release};
 use super::resolve::Resolver;
 use super::store_loop::StoreLoop;
-use super::{Clock, Events, Handle, dead_letter, retention};
+use super::{Clock, Events, Handle, StreamTurns, dead_letter, retention};
 use crate::identity::KeyTable;
 
 /// What the runtime needs to start, besides the store.
@@ -144,6 +144,7 @@ impl Runtime {
             mailbox: mailbox.clone(),
             reads: Reads(reads.clone()),
             events: events.clone(),
+            turns: Arc::new(StreamTurns::new(events.clone())),
             clock,
             keys,
             next_waiter: Arc::new(AtomicU64::new(1)),

@@ -59,7 +59,7 @@ pub use view::{ScopedQuery, View};
 use super::error::ApiError;
 use super::{events, metrics};
 use crate::identity::Authenticator;
-use crate::runtime::{Answer, Clock, Events, Handle, Health};
+use crate::runtime::{Answer, Clock, Events, Handle, Health, StreamTurns};
 
 /// The state that all handlers share. The way to the engine and the store is private: see [`Access`].
 pub struct App {
@@ -69,6 +69,8 @@ pub struct App {
     pub(super) rules: Rules,
     /// Counts open event streams and WebSockets against their cap.
     pub(super) streams: events::Room,
+    /// What was rendered of recent events.
+    pub(super) frames: events::Frames,
     /// Subscriptions of WebSockets that have ended.
     pub(super) sockets: events::Remembered,
     /// Held while a tenant's configuration is read, merged and written, so that changes do not overlap.
@@ -101,6 +103,7 @@ impl App {
             settings,
             rules,
             streams,
+            frames: events::Frames::default(),
             sockets,
             tenant_changes: Mutex::new(()),
             cron_changes: Mutex::new(()),
@@ -126,6 +129,11 @@ impl App {
     /// [`Access::event_filter`].
     pub(super) fn events(&self) -> &Events {
         self.handle.events()
+    }
+
+    /// The turns of streams that read the events.
+    pub(super) fn turns(&self) -> &StreamTurns {
+        self.handle.turns()
     }
 }
 

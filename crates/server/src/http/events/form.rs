@@ -18,6 +18,45 @@ pub(super) enum Form {
     Flat(TypeFilter),
 }
 
+/// The ways in which one event is pushed. Each is rendered once for all subscribers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Variant {
+    /// In its envelope.
+    Envelope,
+    /// Flat, as `job.state_changed`.
+    Change,
+    /// The same where the event follows under its own name. The id says that it is only a part.
+    ChangeAndMore,
+    /// Flat, under its own name.
+    Own,
+}
+
+impl Variant {
+    pub const COUNT: usize = 4;
+
+    fn filter(self, wanted: bool) -> Option<Self> {
+        wanted.then_some(self)
+    }
+
+    /// The event as this variant has it.
+    pub fn piece(self, events: &Events, (number, event): (u64, &Event), names: &Names) -> Piece {
+        let about = About::of(&event.kind);
+        let id = match self {
+            Self::ChangeAndMore => events.id_of_part(number, event.at),
+            _ => events.id_of(number, event.at),
+        };
+        let name = match self {
+            Self::Envelope | Self::Own => about.name,
+            Self::Change | Self::ChangeAndMore => STATE_CHANGED,
+        };
+        let data = match self {
+            Self::Envelope => json::show(id, event, names),
+            _ => flat(&about, event, names),
+        };
+        Piece { id, name, data }
+    }
+}
+
 /// One thing to be pushed.
 pub(super) struct Piece {
     pub id: JobId,
@@ -30,33 +69,25 @@ impl Form {
     pub fn wants(&self, event: &Event) -> bool {
         match self {
             Self::Envelope => true,
-            Self::Flat(types) => names_of(&About::of(&event.kind), types).next().is_some(),
+            Self::Flat(types) => {
+                let (change, own) = names_of(&About::of(&event.kind), types);
+                change || own
+            }
         }
     }
 
-    /// What is pushed for an event.
-    pub fn pieces(
-        &self,
-        events: &Events,
-        (number, event): (u64, &Event),
-        names: &Names,
-    ) -> Vec<Piece> {
-        let id = events.id_of(number, event.at);
-        let about = About::of(&event.kind);
-        match self {
-            Self::Envelope => {
-                vec![Piece { id, name: about.name, data: json::show(id, event, names) }]
-            }
+    /// What is pushed for an event that the filter admits.
+    pub fn variants(&self, event: &Event) -> impl Iterator<Item = Variant> + use<> {
+        let (envelope, change, own) = match self {
+            Self::Envelope => (true, false, false),
             Self::Flat(types) => {
-                let mut wanted: Vec<_> = names_of(&about, types).collect();
-                let last = wanted.pop();
-                let part = events.id_of_part(number, event.at);
-                let first = wanted.into_iter().map(|name| (part, name));
-                let all = first.chain(last.map(|name| (id, name)));
-                let data = flat(&about, event, names);
-                all.map(|(id, name)| Piece { id, name, data: data.clone() }).collect()
+                let (change, own) = names_of(&About::of(&event.kind), types);
+                (false, change, own)
             }
-        }
+        };
+        let change = if own { Variant::ChangeAndMore } else { Variant::Change }.filter(change);
+        let own = Variant::Own.filter(own);
+        Variant::Envelope.filter(envelope).into_iter().chain(change).chain(own)
     }
 
     /// An event about the stream itself.
@@ -70,21 +101,18 @@ impl Form {
     }
 }
 
-/// The names under which an event is pushed on a channel. What `job.state_changed` says already is
-/// repeated under its own name, such as `job.completed`, only for those who ask for that.
-fn names_of<'a>(
-    about: &About<'a>,
-    types: &TypeFilter,
-) -> impl Iterator<Item = &'static str> + use<> {
+/// Whether an event is pushed on a channel as `job.state_changed`, and whether under its own name. What
+/// `job.state_changed` says already is repeated under its own name, such as `job.completed`, only for those
+/// who ask for that.
+fn names_of(about: &About<'_>, types: &TypeFilter) -> (bool, bool) {
     let is_change = about.change.is_some_and(|change| change.from != Some(change.to));
-    let change = (is_change && types.admits(STATE_CHANGED)).then_some(STATE_CHANGED);
     let repeats = about.change.is_some()
         || matches!(
             about.name,
             "job.failed" | "dead_letter.added" | "dead_letter.retried" | "dead_letter.replayed"
         );
     let own = if repeats { types.names(about.name) } else { types.admits(about.name) };
-    change.into_iter().chain(own.then_some(about.name))
+    (is_change && types.admits(STATE_CHANGED), own)
 }
 
 fn flat(about: &About<'_>, event: &Event, names: &Names) -> Value {

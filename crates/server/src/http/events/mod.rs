@@ -6,6 +6,7 @@ mod fairness;
 mod feed;
 mod form;
 mod frame;
+mod frames;
 mod job_end;
 mod json;
 mod names;
@@ -23,6 +24,7 @@ use axum::http::{HeaderMap, StatusCode};
 use rota_engine::Event;
 use serde_json::{Value, json};
 
+pub(super) use self::frames::Frames;
 pub(super) use self::job_end::JobEnd;
 pub(super) use self::open::reserve;
 pub(super) use self::open::{stream_all, stream_job, stream_queue};

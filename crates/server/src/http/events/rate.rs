@@ -33,6 +33,11 @@ impl Rate {
         }
     }
 
+    /// Whether the next event has to wait.
+    pub fn is_used_up(&self) -> bool {
+        self.per_second > 0 && self.ready > Instant::now()
+    }
+
     pub fn ready(&self) -> Instant {
         self.ready
     }

@@ -20,7 +20,7 @@ use super::notice::{self, End, Gap};
 use super::query::Resume;
 use super::rate::Rate;
 use super::room::Open;
-use crate::runtime::{EventFilter, Names, ReadError, ends_job, time_of};
+use crate::runtime::{EventFilter, Names, ReadError, StreamTurn, ends_job, time_of};
 
 pub(super) struct Stream {
     app: Access,
@@ -40,7 +40,6 @@ pub(super) struct Stream {
     /// The last that was seen of the job is its end.
     over: bool,
     rate: Rate,
-    arrival: watch::Receiver<()>,
     ending: watch::Receiver<bool>,
     out: mpsc::Sender<Bytes>,
     cut: Option<Cut>,
@@ -49,10 +48,21 @@ pub(super) struct Stream {
     _room: Open,
 }
 
-/// Between two looks into a busy ring: many events in one go instead of one at a time.
+/// What a stream does next.
+enum Next {
+    Turn(StreamTurn),
+    Heartbeat,
+    Ending,
+    /// Nobody is there any more.
+    Gone,
+}
+
+/// The pause after the store was too busy.
 const PACE: Duration = Duration::from_millis(10);
 /// Events are sent in pieces of about this many bytes.
 const PIECE: usize = 128 << 10;
+/// The most chunks of events that are read in one turn.
+const MAX_CHUNKS: usize = 16;
 /// How long a stream may take to say goodbye.
 const FAREWELL: Duration = Duration::from_secs(2);
 
@@ -60,7 +70,7 @@ impl Stream {
     /// A stream of all events that the filter admits, from now on.
     pub fn new(app: Access, filter: EventFilter, out: mpsc::Sender<Bytes>, room: Open) -> Self {
         let events = app.events();
-        let (arrival, ending) = (events.listen(), events.ending());
+        let ending = events.ending();
         let (from, seen) = (events.next_number(), app.now());
         Self {
             channel: "all".to_owned(),
@@ -73,7 +83,6 @@ impl Stream {
             live: false,
             over: false,
             rate: Rate::new(app.settings.events.max_per_second),
-            arrival,
             ending,
             out,
             cut: Cut::of_this_request(),
@@ -116,32 +125,71 @@ impl Stream {
     async fn flow(&mut self, resume: Resume) {
         let mut text = Vec::new();
         self.begin(&mut text, resume);
-        loop {
-            self.arrival.mark_unchanged();
-            let looked = Instant::now();
-            let more = match self.gather(&mut text).await {
-                Ok(more) => more,
-                Err(ReadError::Busy) => {
-                    sleep(PACE).await;
-                    continue;
+        // What a job's stream missed before it was opened is read at once, and so is the rest at the end.
+        while self.finale.is_none() && !*self.ending.borrow() {
+            if !self.send(take(&mut text)).await {
+                return;
+            }
+            sleep_until(self.rate.ready()).await;
+            match self.wait().await {
+                Next::Turn(turn) => {
+                    let read = self.read(&turn, &mut text).await;
+                    // Others read while this one waits for its client.
+                    drop(turn);
+                    if read.is_err() {
+                        return;
+                    }
+                    if self.over {
+                        let _ = self.send(text).await;
+                        return;
+                    }
+                    if !self.send(take(&mut text)).await {
+                        return;
+                    }
+                    self.live = true;
                 }
+                Next::Heartbeat => frame::write_heartbeat(&mut text, self.place()),
+                Next::Ending => {}
+                Next::Gone => return,
+            }
+        }
+        self.finish(text).await;
+    }
+
+    /// Reads in its turn.
+    async fn read(&mut self, turn: &StreamTurn, text: &mut Vec<u8>) -> Result<(), ReadError> {
+        if turn.from() > self.from {
+            (self.from, self.seen) = (turn.from(), self.now());
+        }
+        for _ in 0..MAX_CHUNKS {
+            match self.gather(text).await {
+                Ok(true) if text.len() <= PIECE && !self.rate.is_used_up() => {}
+                // With the next turn it goes on where it was.
+                Ok(_) | Err(ReadError::Busy) => break,
                 // The client will be back, and goes on where it was.
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what is left, and says goodbye.
+    async fn finish(&mut self, mut text: Vec<u8>) {
+        loop {
+            match self.gather(&mut text).await {
+                Ok(true) => {}
+                Err(ReadError::Busy) => sleep(PACE).await,
+                Ok(false) => break,
                 Err(_) => return,
-            };
-            let last = !more && self.write_last(&mut text);
-            if !self.send(take(&mut text)).await || last {
+            }
+            if !self.send(take(&mut text)).await {
                 return;
             }
             self.live = true;
             sleep_until(self.rate.ready()).await;
-            if more {
-                continue;
-            }
-            if !self.wait(&mut text).await {
-                return;
-            }
-            sleep_until(looked + PACE).await;
         }
+        self.write_last(&mut text);
+        let _ = self.send(text).await;
     }
 
     /// Finds the place and says where the stream begins.
@@ -180,18 +228,29 @@ impl Stream {
         }
         let wants = |event: &Event| self.filter.admits(event) && self.form.wants(event);
         let wanted: Vec<_> = chunk.from(self.from).filter(|(_, event)| wants(event)).collect();
-        let mut names = Names::default();
-        if !wanted.is_empty() {
+        let frames = self.app.frames.of(&chunk);
+        let is_rendered = |(number, event): &&(u64, &Event)| {
+            self.form.variants(event).all(|variant| frames.get(*number, variant).is_some())
+        };
+        let mut names = None;
+        if !wanted.iter().all(|wanted| is_rendered(&wanted)) {
             let mut shared = chunk.names.lock().await;
-            learn(&self.app, &mut shared, wanted.iter().map(|(_, event)| *event)).await?;
-            names.clone_from(&shared);
+            let missing = wanted.iter().filter(|wanted| !is_rendered(wanted));
+            learn(&self.app, &mut shared, missing.map(|(_, event)| *event)).await?;
+            names = Some(shared);
         }
+        let none = Names::default();
+        let names = names.as_deref().unwrap_or(&none);
         let (begin, mut end, mut pushed) = (self.from, chunk.end(), 0);
         for (number, event) in wanted {
-            let pieces = self.form.pieces(self.app.events(), (number, event), &names);
-            pieces.iter().for_each(|piece| frame::write_event(text, piece));
+            for variant in self.form.variants(event) {
+                let piece = || variant.piece(self.app.events(), (number, event), names);
+                let frame = frames.get(number, variant);
+                let frame = frame.unwrap_or_else(|| frames.render(number, variant, piece));
+                text.extend_from_slice(frame.text());
+                pushed += 1;
+            }
             (end, self.seen) = (number + 1, event.at);
-            pushed += pieces.len();
             if text.len() > PIECE || pushed >= self.rate.burst() {
                 break;
             }
@@ -266,17 +325,19 @@ impl Stream {
         sent
     }
 
-    /// Waits until there is something to do; `false` when there is nobody to do it for.
-    async fn wait(&mut self, text: &mut Vec<u8>) -> bool {
-        tokio::select! {
-            arrived = self.arrival.changed() => arrived.is_ok(),
-            ended = self.ending.changed() => ended.is_ok(),
-            () = self.out.closed() => false,
-            () = sleep_until(self.heartbeat) => {
-                frame::write_heartbeat(text, self.place());
-                true
-            }
+    /// Waits until there is something to do.
+    async fn wait(&mut self) -> Next {
+        let mut waiting = self.app.turns().wait(self.app.tenant(), self.from);
+        let next = tokio::select! {
+            turn = waiting.turn() => Next::Turn(turn),
+            _ = self.ending.wait_for(|ended| *ended) => Next::Ending,
+            () = self.out.closed() => Next::Gone,
+            () = sleep_until(self.heartbeat) => Next::Heartbeat,
+        };
+        if let Some(passed) = waiting.passed() {
+            self.from = self.from.max(passed);
         }
+        next
     }
 
     /// Its place, as an id to come back with.

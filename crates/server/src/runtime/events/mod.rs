@@ -4,6 +4,7 @@ mod about;
 mod filter;
 mod opaque;
 mod ring;
+mod stream_turns;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +17,8 @@ pub use about::{About, Change, NAMES, Subject, ends_job};
 pub use filter::{EventFilter, TypeFilter};
 use opaque::OpaqueNumbers;
 use ring::Ring;
-pub use ring::{Chunk, Name, Names};
+pub use ring::{CHUNK, Chunk, Name, Names};
+pub use stream_turns::{JobEnd, StreamTurn, StreamTurns, Waiting};
 
 /// A bounded ring. An event's id tells its place in it, so reading on costs nothing to find.
 pub struct Events {

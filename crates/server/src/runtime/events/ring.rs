@@ -39,7 +39,8 @@ pub struct Name {
     pub trace: Option<Arc<str>>,
 }
 
-const CHUNK: usize = 256;
+/// The most events of a chunk.
+pub const CHUNK: usize = 256;
 /// The most bytes of errors, lists of queues and reasons that events hold: longer ones push out older
 /// events before there are as many as the ring has room for.
 const MAX_BYTES: usize = 64 << 20;
@@ -104,6 +105,12 @@ impl Chunk {
     pub fn from(&self, number: u64) -> impl Iterator<Item = (u64, &Event)> {
         let skip = number.saturating_sub(self.first) as usize;
         (self.first..).zip(&self.events).skip(skip)
+    }
+
+    /// The number of its first event.
+    #[must_use]
+    pub fn first(&self) -> u64 {
+        self.first
     }
 
     /// The number behind its last event.

@@ -5,6 +5,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use super::super::super::error::ApiError;
 use super::super::form::{Form, Piece};
+use super::super::frames::Frame;
 use super::super::json::event_id;
 use super::request::ENVELOPES;
 use super::subscriptions::Subscription;
@@ -38,7 +39,23 @@ pub(super) fn unsubscribed(subscription: &Subscription) -> Message {
 }
 
 /// `session` is added to the id, so that a client that comes back with it gets its subscriptions back.
-pub(super) fn event(subscription: &Subscription, piece: Piece, at: &str, session: u64) -> Message {
+pub(super) fn event(subscription: &Subscription, frame: &Frame, at: &str, session: u64) -> Message {
+    match subscription.form {
+        Form::Envelope => Message::text(frame.json()),
+        Form::Flat(_) => {
+            let id = with_session(frame.id(), session);
+            let (channel, event) = (json!(subscription.name), json!(frame.name()));
+            // Times and ids need no escaping.
+            Message::text(format!(
+                r#"{{"type":"event","channel":{channel},"event":{event},"data":{},"id":"{id}","timestamp":"{at}"}}"#,
+                frame.json()
+            ))
+        }
+    }
+}
+
+/// A notice about the subscription itself.
+pub(super) fn notice(subscription: &Subscription, piece: Piece, at: &str, session: u64) -> Message {
     match subscription.form {
         Form::Envelope => text(&piece.data),
         Form::Flat(_) => text(&json!({
@@ -65,7 +82,11 @@ pub(super) fn system_event(piece: Piece, at: &str, session: u64) -> Message {
 }
 
 fn session_id(piece: &Piece, session: u64) -> String {
-    format!("{}.{session:016x}", event_id(piece.id))
+    with_session(&event_id(piece.id), session)
+}
+
+fn with_session(id: &str, session: u64) -> String {
+    format!("{id}.{session:016x}")
 }
 
 /// `dropped` is the data of a `system.events_dropped`.

@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 use rota_engine::Event;
 use rota_model::{Millis, Seq};
 use tokio::time::Instant;
+use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use super::super::super::error::ApiError;
@@ -14,38 +15,75 @@ use super::connection::{Connection, End};
 use super::message;
 use super::session::{PACE, Session};
 use super::subscriptions::Subscription;
-use crate::runtime::{About, Names, ReadError, ends_job};
+use crate::runtime::{About, Names, ReadError, StreamTurn, ends_job};
+
+/// Messages are pushed in pieces of about this many bytes.
+const MAX_BYTES: usize = 128 << 10;
 
 impl Session {
-    /// Pushes the next events, if there are any.
-    pub(super) async fn look(&mut self, socket: &mut Connection) -> Result<(), End> {
+    /// Reads the next events in its turn, and pushes them after it.
+    pub(super) async fn look_in_turn(
+        &mut self,
+        socket: &mut Connection,
+        turn: StreamTurn,
+    ) -> Result<(), End> {
+        if turn.from() > self.from {
+            (self.from, self.seen) = (turn.from(), self.now());
+        }
+        let messages = self.look().await?;
+        // Others read while this one waits for its client.
+        drop(turn);
+        self.write(socket, messages).await
+    }
+
+    /// The messages for the next events, if there are any.
+    pub(super) async fn look(&mut self) -> Result<Vec<Message>, End> {
+        let mut messages = Vec::new();
         let look = self.app.events().look(self.from);
-        let Some(chunk) = look.chunk else { return Ok(()) };
+        let Some(chunk) = look.chunk else { return Ok(messages) };
         if look.from > self.from {
-            self.skip_to(socket, look.from, true).await?;
+            self.skip_to(&mut messages, look.from, true).await?;
         }
         let wants = |number: u64, event: &Event| {
             self.subscriptions.wanting(number, event).next().is_some() || self.ends(event).is_some()
         };
         let wanted: Vec<_> = chunk.from(self.from).filter(|(n, event)| wants(*n, event)).collect();
-        let mut names = Names::default();
-        if !wanted.is_empty() {
+        let frames = self.app.frames.of(&chunk);
+        let is_rendered = |(number, event): &&(u64, &Event)| {
+            let mut variants = self.subscriptions.variants(*number, event);
+            variants.all(|(_, variant)| frames.get(*number, variant).is_some())
+        };
+        let mut names = None;
+        if !wanted.iter().all(|wanted| is_rendered(&wanted)) {
             let mut shared = chunk.names.lock().await;
-            match learn(&self.app, &mut shared, wanted.iter().map(|(_, event)| *event)).await {
-                Ok(()) => names.clone_from(&shared),
+            let missing = wanted.iter().filter(|wanted| !is_rendered(wanted));
+            match learn(&self.app, &mut shared, missing.map(|(_, event)| *event)).await {
+                Ok(()) => names = Some(shared),
                 Err(ReadError::Busy) => {
                     self.next_look = Instant::now() + PACE;
-                    return Ok(());
+                    return Ok(messages);
                 }
                 Err(_) => return Err(unreadable()),
             }
         }
-        let mut pushed = 0;
-        let mut end = chunk.end();
+        let none = Names::default();
+        let names = names.as_deref().unwrap_or(&none);
+        let (mut pushed, mut bytes, mut end) = (0, 0, chunk.end());
         for (number, event) in wanted {
-            pushed += self.push(socket, number, event, &names).await?;
+            let at = event.at.to_string();
+            for (subscription, variant) in self.subscriptions.variants(number, event) {
+                let piece = || variant.piece(self.app.events(), (number, event), names);
+                let frame = frames.get(number, variant);
+                let frame = frame.unwrap_or_else(|| frames.render(number, variant, piece));
+                bytes += frame.text().len();
+                messages.push(message::event(subscription, &frame, &at, self.id));
+                pushed += 1;
+            }
+            // The channel of a job ends with the job.
+            let ended = self.ends(event).and_then(|seq| self.subscriptions.remove_job(seq));
+            messages.extend(ended.map(|subscription| message::unsubscribed(&subscription)));
             self.seen = event.at;
-            if pushed >= self.rate.burst() {
+            if pushed >= self.rate.burst() || bytes > MAX_BYTES {
                 end = number + 1;
                 break;
             }
@@ -54,37 +92,23 @@ impl Session {
         if self.app.events().next_number() == end {
             self.seen = self.now();
         }
-        socket.flush().await?;
         self.rate.count(pushed);
-        let now = Instant::now();
-        self.next_look = self.rate.ready().max(now + PACE);
-        // A client that was slow to take events in has its ping behind them.
-        self.next_ping = self.next_ping.max(now);
-        Ok(())
+        self.next_look = self.rate.ready();
+        Ok(messages)
     }
 
-    /// How many messages were sent for the event.
-    async fn push(
+    pub(super) async fn write(
         &mut self,
         socket: &mut Connection,
-        number: u64,
-        event: &Event,
-        names: &Names,
-    ) -> Result<usize, End> {
-        let (at, mut pushed) = (event.at.to_string(), 0);
-        for subscription in self.subscriptions.wanting(number, event) {
-            let events = self.app.events();
-            for piece in subscription.form.pieces(events, (number, event), names) {
-                socket.feed(message::event(subscription, piece, &at, self.id)).await?;
-                pushed += 1;
-            }
+        messages: Vec<Message>,
+    ) -> Result<(), End> {
+        for message in messages {
+            socket.feed(message).await?;
         }
-        // The channel of a job ends with the job.
-        let ended = self.ends(event).and_then(|seq| self.subscriptions.remove_job(seq));
-        if let Some(subscription) = ended {
-            socket.feed(message::unsubscribed(&subscription)).await?;
-        }
-        Ok(pushed)
+        socket.flush().await?;
+        // A client that was slow to take events in has its ping behind them.
+        self.next_ping = self.next_ping.max(Instant::now());
+        Ok(())
     }
 
     /// The job that has ended with this event.
@@ -96,7 +120,7 @@ impl Session {
     /// Goes on behind events that have left the ring, and says so on every channel.
     pub(super) async fn skip_to(
         &mut self,
-        socket: &mut Connection,
+        messages: &mut Vec<Message>,
         first: u64,
         live: bool,
     ) -> Result<(), End> {
@@ -116,20 +140,20 @@ impl Session {
                 missed: self.app.is_operator().then_some(first - begin),
             };
             if !live {
-                self.notify(socket, subscription, gap.notice()).await?;
+                messages.push(self.notice(subscription, gap.notice()));
                 continue;
             }
             let oldest = events.id_of(begin, self.seen);
             let dropped = notice::dropped(&gap, oldest, now);
-            socket.feed(message::warning(&dropped.data)).await?;
-            self.notify(socket, subscription, dropped).await?;
+            messages.push(message::warning(&dropped.data));
+            messages.push(self.notice(subscription, dropped));
         }
         (self.from, self.seen) = (first, now);
-        self.end_channels(socket).await
+        self.end_channels(messages).await
     }
 
     /// Ends the channels of jobs that have ended with an event that was skipped.
-    pub(super) async fn end_channels(&mut self, socket: &mut Connection) -> Result<(), End> {
+    pub(super) async fn end_channels(&mut self, messages: &mut Vec<Message>) -> Result<(), End> {
         // Those that end with an event that is still there end when it is pushed.
         let to_come = self.app.events().jobs_that_end(self.from);
         let skipped = |seq: &Seq| !to_come.contains(seq);
@@ -146,9 +170,9 @@ impl Session {
             let Some(subscription) = self.subscriptions.remove_job(seq) else { continue };
             if let Some(end) = end {
                 let id = self.app.events().id_of(self.from - 1, self.now());
-                self.notify(socket, &subscription, end.notice(id)).await?;
+                messages.push(self.notice(&subscription, end.notice(id)));
             }
-            socket.feed(message::unsubscribed(&subscription)).await?;
+            messages.push(message::unsubscribed(&subscription));
         }
         Ok(())
     }
@@ -161,15 +185,11 @@ impl Session {
         self.app.now()
     }
 
-    pub(super) async fn notify(
-        &self,
-        socket: &mut Connection,
-        subscription: &Subscription,
-        notice: Notice,
-    ) -> Result<(), End> {
+    /// A notice about a subscription, as a message.
+    pub(super) fn notice(&self, subscription: &Subscription, notice: Notice) -> Message {
         let at = notice.at.to_string();
         let piece = subscription.form.notice(notice);
-        socket.feed(message::event(subscription, piece, &at, self.id)).await
+        message::notice(subscription, piece, &at, self.id)
     }
 }
 

@@ -23,7 +23,7 @@ use super::message;
 use super::remembered::OpenEntry;
 use super::request::{self, ENVELOPES, Request, Subscribe, Unsubscribe};
 use super::subscriptions::{Subscription, Subscriptions};
-use crate::runtime::{EventFilter, TypeFilter, time_of};
+use crate::runtime::{self, EventFilter, TypeFilter, time_of};
 
 pub(super) struct Session {
     pub(super) app: Access,
@@ -36,13 +36,12 @@ pub(super) struct Session {
     pub(super) from: u64,
     /// Up to when the client has seen what it wants to see.
     pub(super) seen: Millis,
-    /// When to look at a ring that was read to its end.
+    /// When to look at the events again.
     pub(super) next_look: Instant,
     pub(super) next_ping: Instant,
     /// The last ping was not answered yet.
     unanswered: bool,
     pub(super) rate: Rate,
-    arrival: watch::Receiver<()>,
     ending: watch::Receiver<bool>,
     _room: Open,
 }
@@ -52,8 +51,7 @@ enum Turn {
     Message(Result<Message, End>),
     Ending,
     Ping,
-    Look,
-    Wait,
+    Look(runtime::StreamTurn),
 }
 
 /// Between two looks into a busy ring: many events in one go instead of one at a time.
@@ -75,7 +73,6 @@ impl Session {
             next_ping: now + ping_interval(&app),
             unanswered: false,
             rate: Rate::new(app.settings.events.max_per_second),
-            arrival: events.listen(),
             ending: events.ending(),
             _room: room,
             app,
@@ -109,8 +106,7 @@ impl Session {
                 entry.set(subscriptions);
             }
             let done = match self.next_turn(socket).await {
-                Turn::Wait => Ok(()),
-                Turn::Look => self.look(socket).await,
+                Turn::Look(turn) => self.look_in_turn(socket, turn).await,
                 Turn::Ping => self.ping(socket).await,
                 Turn::Ending => self.say_goodbye(socket).await,
                 Turn::Message(Ok(message)) => self.read(socket, message).await,
@@ -123,17 +119,19 @@ impl Session {
     }
 
     async fn next_turn(&mut self, socket: &mut Connection) -> Turn {
-        self.arrival.mark_unchanged();
         let is_subscribed = self.subscriptions.len() > 0;
-        let is_behind = is_subscribed && self.app.events().next_number() > self.from;
+        let (app, from, next_look) = (&self.app, self.from, self.next_look);
+        let look = async {
+            sleep_until(next_look).await;
+            app.turns().wait(app.tenant(), from).turn().await
+        };
         let ending = async { drop(self.ending.wait_for(|ended| *ended).await) };
         tokio::select! {
             biased;
             message = socket.next() => Turn::Message(message),
             () = ending => Turn::Ending,
             () = sleep_until(self.next_ping) => Turn::Ping,
-            () = sleep_until(self.next_look), if is_behind => Turn::Look,
-            _ = self.arrival.changed(), if is_subscribed && !is_behind => Turn::Wait,
+            turn = look, if is_subscribed => Turn::Look(turn),
         }
     }
 
@@ -202,7 +200,8 @@ impl Session {
         }
         if let Some(end) = end.filter(|_| since == next) {
             let id = self.app.events().id_of(next - 1, self.now());
-            self.notify(socket, &subscription, end.notice(id)).await?;
+            let notice = self.notice(&subscription, end.notice(id));
+            socket.feed(notice).await?;
             return socket.feed(message::unsubscribed(&subscription)).await;
         }
         self.subscriptions.put(subscription);
@@ -268,7 +267,9 @@ impl Session {
         (self.from, self.seen) = (from, time_of(id));
         let first = self.app.events().look(from).from;
         if first > from {
-            self.skip_to(socket, first, false).await?;
+            let mut messages = Vec::new();
+            self.skip_to(&mut messages, first, false).await?;
+            self.write(socket, messages).await?;
         }
         Ok(())
     }
@@ -286,7 +287,8 @@ impl Session {
     /// Pushes what is left and tells of the shutdown.
     async fn say_goodbye(&mut self, socket: &mut Connection) -> Result<(), End> {
         while self.subscriptions.len() > 0 && self.app.events().next_number() > self.from {
-            self.look(socket).await?;
+            let messages = self.look().await?;
+            self.write(socket, messages).await?;
         }
         let now = self.now();
         let id = self.app.events().id_of(self.from - 1, now);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rota_engine::Event;
 use rota_model::Seq;
 
-use super::super::form::Form;
+use super::super::form::{Form, Variant};
 use super::request::{Subscribe, Unsubscribe};
 use crate::runtime::{About, EventFilter};
 
@@ -114,6 +114,16 @@ impl Subscriptions {
         let job = about.job.and_then(|job| self.jobs.get(&job.seq));
         let candidates = self.all.iter().chain(queue).chain(job).chain(&self.envelopes);
         candidates.filter(move |subscription| subscription.wants(number, event))
+    }
+
+    /// Those that want an event, with each variant of it that they want.
+    pub fn variants<'a>(
+        &'a self,
+        number: u64,
+        event: &'a Event,
+    ) -> impl Iterator<Item = (&'a Subscription, Variant)> {
+        self.wanting(number, event)
+            .flat_map(|one| one.form.variants(event).map(move |variant| (one, variant)))
     }
 
     fn find_mut(&mut self, which: &Unsubscribe) -> Option<&mut Subscription> {
