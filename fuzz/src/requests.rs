@@ -71,7 +71,7 @@ impl Fixture {
                 .expect("an empty store loads")
         };
         let threads = tokio.block_on(start);
-        let app = App::new(threads.handle(), threads.health(), Settings::default());
+        let app = App::new(threads.handle(), threads.health(), Settings::default(), None);
         let service = service(Arc::new(app));
         let threads = if with_engine {
             Some(threads)

@@ -4,6 +4,7 @@ mod api_key;
 mod identity;
 mod key_text;
 mod permissions;
+pub mod token;
 
 pub use api_key::{ApiKey, KeyName, KeyNameError, KeyState};
 pub use identity::{Identity, Method};

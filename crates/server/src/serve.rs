@@ -9,7 +9,7 @@ use rota_engine::{Cap, Caps, Config, DeadLetterLimits, Fairness, MetricBounds, N
 use rota_store_sqlite::{OpenError, Options as StoreOptions, SqliteStore};
 
 use crate::http::{self, App, Listener};
-use crate::identity::{self, BootstrapError, FirstKey};
+use crate::identity::{self, BootstrapError, FirstKey, TokenSetupError, TokenVerifier};
 use crate::runtime::{Archive, Handle, Options, Runtime, StartError};
 use rota_identity::KeyText;
 use rota_settings::{AuthMode, Isolation, Settings};
@@ -20,6 +20,7 @@ pub struct Server {
     runtime: Runtime,
     settings: Settings,
     made_key: Option<KeyText>,
+    tokens: Option<Arc<TokenVerifier>>,
 }
 
 /// Why the server could not start.
@@ -31,6 +32,8 @@ pub enum ServeError {
     Start(#[from] StartError),
     #[error(transparent)]
     Bootstrap(#[from] BootstrapError),
+    #[error(transparent)]
+    Tokens(#[from] TokenSetupError),
     #[error("cannot listen on {address}: {cause}; choose another address with --listen")]
     Listen { address: SocketAddr, cause: std::io::Error },
 }
@@ -39,7 +42,10 @@ impl ServeError {
     /// Whether the settings must be changed before another start can succeed.
     #[must_use]
     pub fn is_settings_error(&self) -> bool {
-        matches!(self, Self::Start(StartError::IsolationMismatch(_)) | Self::Bootstrap(_))
+        matches!(
+            self,
+            Self::Start(StartError::IsolationMismatch(_)) | Self::Bootstrap(_) | Self::Tokens(_)
+        )
     }
 }
 
@@ -51,6 +57,7 @@ impl Server {
         first_key: FirstKey,
         on_fatal: Arc<dyn Fn(&str) + Send + std::marker::Sync>,
     ) -> Result<Self, ServeError> {
+        let tokens = TokenVerifier::from_settings(&settings).await?;
         let listen = |cause| ServeError::Listen { address: settings.listen, cause };
         let listener = Listener::bind(settings.listen).await.map_err(listen)?;
         let store = SqliteStore::open(&settings.data, store_options(&settings))?;
@@ -69,7 +76,7 @@ impl Server {
             true => first_key.store(&runtime.handle()).await?,
             false => None,
         };
-        Ok(Self { listener, runtime, settings, made_key })
+        Ok(Self { listener, runtime, settings, made_key, tokens })
     }
 
     /// The first operator key, if this start made it. It is not stored and cannot be shown again.
@@ -89,7 +96,10 @@ impl Server {
         let max_connections = self.settings.http.max_connections;
         let header_timeout = self.settings.http.header_timeout;
         let handle = self.runtime.handle();
-        let app = Arc::new(App::new(handle.clone(), self.runtime.health(), self.settings));
+        let tokens = self.tokens.clone();
+        let token_keys = tokens.clone().map(|tokens| tokio::spawn(tokens.keep_keys_fresh()));
+        let app = App::new(handle.clone(), self.runtime.health(), self.settings, tokens);
+        let app = Arc::new(app);
         let service = http::service(app);
         let key_uses = tokio::spawn(write_key_uses(handle.clone()));
         warn_about_unbounded_queues(&handle).await;
@@ -101,6 +111,9 @@ impl Server {
         };
         http::serve(self.listener, service, max_connections, header_timeout, stop, grace).await;
         key_uses.abort();
+        if let Some(task) = token_keys {
+            task.abort();
+        }
         identity::flush(runtime_handle.keys(), &runtime_handle).await;
         self.runtime.stop().await;
     }

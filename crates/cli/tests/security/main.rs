@@ -14,3 +14,6 @@ mod key_admin;
 mod matrix;
 mod secrets;
 mod secured;
+mod token_attacks;
+mod token_maker;
+mod tokens;

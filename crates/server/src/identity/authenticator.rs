@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, HeaderValue};
+use rota_identity::token::TokenProblem;
 use rota_identity::{Identity, KEY_PREFIX, KeyText};
 use rota_model::Millis;
 use rota_settings::{Auth, AuthMode};
 
-use super::{KeyProblem, KeyTable};
+use super::{KeyProblem, KeyTable, TokenVerifier};
 
 const API_KEY: &str = "x-api-key";
 
@@ -16,6 +17,7 @@ const API_KEY: &str = "x-api-key";
 pub struct Authenticator {
     is_required: bool,
     keys: Option<Arc<KeyTable>>,
+    tokens: Option<Arc<TokenVerifier>>,
 }
 
 /// Why a request is not accepted. Nothing in it repeats the credentials.
@@ -29,12 +31,14 @@ pub enum Denied {
     /// Nothing that this server accepts has this form.
     UnknownForm,
     Key(KeyProblem),
+    Token(TokenProblem),
 }
 
 impl Authenticator {
     #[must_use]
-    pub fn new(auth: &Auth, keys: Arc<KeyTable>) -> Self {
-        Self { is_required: auth.is_required(), keys: auth.has(AuthMode::Keys).then_some(keys) }
+    pub fn new(auth: &Auth, keys: Arc<KeyTable>, tokens: Option<Arc<TokenVerifier>>) -> Self {
+        let keys = auth.has(AuthMode::Keys).then_some(keys);
+        Self { is_required: auth.is_required(), keys, tokens }
     }
 
     /// Whether requests need credentials.
@@ -50,10 +54,13 @@ impl Authenticator {
         now: Millis,
     ) -> Result<Arc<Identity>, Denied> {
         let credential = credential(headers)?.ok_or(Denied::NoCredentials)?;
-        match &self.keys {
-            Some(keys) if credential.starts_with(KEY_PREFIX) => {
+        match (&self.keys, &self.tokens) {
+            (Some(keys), _) if credential.starts_with(KEY_PREFIX) => {
                 let text = KeyText::parse(credential).map_err(|_| unknown_key())?;
                 keys.check(&text, now).map_err(Denied::Key)
+            }
+            (_, Some(tokens)) if credential.contains('.') => {
+                tokens.verify(credential, now).await.map_err(Denied::Token)
             }
             _ => Err(Denied::UnknownForm),
         }

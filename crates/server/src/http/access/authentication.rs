@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode};
 use rota_identity::Identity;
+use rota_identity::token::TokenProblem;
 
 use super::App;
 use crate::http::error::ApiError;
@@ -59,6 +60,7 @@ impl From<Denied> for ApiError {
                 "Ask for a new key, or for its successor if it was rotated.",
                 INVALID,
             ),
+            Denied::Token(problem) => return bad_token(problem),
             Denied::Key(KeyProblem::Revoked) => {
                 ("The API key was revoked.", "Ask an operator for a new key.", INVALID)
             }
@@ -67,6 +69,12 @@ impl From<Denied> for ApiError {
             .hint(hint)
             .header_text("www-authenticate", challenge)
     }
+}
+
+fn bad_token(problem: TokenProblem) -> ApiError {
+    ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", format!("The token {problem}."))
+        .hint("Get a new token from its issuer; auth.jwt_... in the server's configuration says what is accepted.")
+        .header_text("www-authenticate", INVALID)
 }
 
 const INVALID: &str = "Bearer realm=\"rota\", error=\"invalid_token\"";

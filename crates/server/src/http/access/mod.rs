@@ -58,7 +58,7 @@ pub use view::{ScopedQuery, View};
 
 use super::error::ApiError;
 use super::{events, metrics};
-use crate::identity::Authenticator;
+use crate::identity::{Authenticator, TokenVerifier};
 use crate::runtime::{Answer, Clock, Events, Handle, Health, StreamTurns};
 
 /// The state that all handlers share. The way to the engine and the store is private: see [`Access`].
@@ -83,7 +83,12 @@ pub struct App {
 
 impl App {
     #[must_use]
-    pub fn new(handle: Handle, health: Health, settings: Settings) -> Self {
+    pub fn new(
+        handle: Handle,
+        health: Health,
+        settings: Settings,
+        tokens: Option<Arc<TokenVerifier>>,
+    ) -> Self {
         let ms = |duration: std::time::Duration| duration.as_millis();
         let rules = Rules {
             max_job_bytes: settings.limits.job_bytes,
@@ -95,7 +100,7 @@ impl App {
         };
         let streams = events::Room::new(settings.waiting().streams);
         let sockets = events::Remembered::new(settings.waiting().streams);
-        let authenticator = Authenticator::new(&settings.auth, handle.keys().clone());
+        let authenticator = Authenticator::new(&settings.auth, handle.keys().clone(), tokens);
         let metrics = metrics::Metrics::new(settings.metrics.labels);
         Self {
             handle,
