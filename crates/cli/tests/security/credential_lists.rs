@@ -56,3 +56,40 @@ fn jobs_are_fetched_from_the_queues_of_the_key_only() {
         fetched["jobs"].as_array().unwrap().iter().map(|job| &job["queue"]).collect();
     assert_eq!(queues, ["mail"]);
 }
+
+#[test]
+fn jobs_in_other_queues_do_not_exist_for_the_key() {
+    let secured = Secured::start();
+    let (all, key) = (key(&secured, json!({})), key(&secured, json!({"queues": ["mail"]})));
+    let [own, other] = ["mail", "sms"].map(|queue| {
+        let accepted = secured.post(&all, "/ojs/v1/jobs", job("a", queue)).expect(201);
+        accepted["job"]["id"].as_str().unwrap().to_owned()
+    });
+    secured.get(&key, &format!("/ojs/v1/jobs/{own}")).expect(200);
+    for (method, path) in [
+        ("GET", format!("/ojs/v1/jobs/{other}")),
+        ("GET", format!("/ojs/v1/admin/jobs/{other}")),
+        ("GET", format!("/ojs/v1/admin/jobs/{other}/explain")),
+        ("GET", format!("/ojs/v1/jobs/{other}/result")),
+        ("DELETE", format!("/ojs/v1/jobs/{other}")),
+        ("POST", format!("/ojs/v1/jobs/{other}/cancel")),
+    ] {
+        secured.send(&key, method, &path, None).expect_error(404, "not_found");
+    }
+    let list = secured.get(&key, "/ojs/v1/jobs").expect(200);
+    let ids: Vec<&Value> = list["jobs"].as_array().unwrap().iter().map(|job| &job["id"]).collect();
+    assert_eq!(ids, [&own]);
+    let fetch = json!({"queues": ["sms"], "count": 1});
+    let fetched = secured.post(&all, "/ojs/v1/workers/fetch", fetch).expect(200);
+    assert_eq!(fetched["jobs"][0]["id"], other.as_str());
+    secured
+        .post(&key, "/ojs/v1/workers/ack", json!({"job_id": other}))
+        .expect_error(404, "not_found");
+    secured.post(&all, "/ojs/v1/workers/ack", json!({"job_id": other})).expect(200);
+    let events = secured.get(&key, "/ojs/v1/events").expect(200).to_string();
+    assert!(events.contains(&own) && !events.contains(&other), "{events}");
+    let about = json!({"name": "x", "scopes": ["server"], "queues": ["mail"]});
+    secured
+        .post(secured.operator(), "/ojs/v1/admin/keys", about)
+        .expect_error(422, "invalid_request");
+}

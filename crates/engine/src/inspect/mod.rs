@@ -354,6 +354,12 @@ impl Engine {
         (slice.filter(|(_, slot)| matches(&slot.class)).map(|(id, _)| id).collect(), next)
     }
 
+    /// What a class is; `None` if it is unknown.
+    #[must_use]
+    pub fn class(&self, class: ClassId) -> Option<&Class> {
+        self.classes.contains(class).then(|| &*self.classes.slot(class).class)
+    }
+
     /// The tenant of a class.
     #[must_use]
     pub fn owner_of(&self, class: ClassId) -> Option<&TenantId> {

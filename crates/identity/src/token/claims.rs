@@ -48,6 +48,10 @@ impl TokenRules {
             // A token of a tenant is not an operator's.
             (Some(_), _) => permissions.iter().filter(|one| *one != Permission::Server).collect(),
         };
+        if tenant.is_none() && ["queues", "job_types"].iter().any(|list| claims.contains_key(*list))
+        {
+            return Err(TokenProblem::Claim("queues"));
+        }
         Ok(Identity {
             method: Method::Token,
             subject: subject(claims)?,
@@ -307,6 +311,7 @@ mod tests {
             json!({"queues": ["a b"]}),
             json!({"queues": vec!["q"; 101]}),
             json!({"job_types": [1]}),
+            json!({"tenantId": null, "scope": "server", "queues": ["mail"]}),
             json!({"scope": 1}),
             json!({"scope": [1]}),
             json!({"sub": 1}),

@@ -1,7 +1,9 @@
 //! The requests that the engine thread takes, and its answers.
 
+use std::sync::Arc;
+
 use rota_engine::{Claimed, Command, Engine, Explained, Reply};
-use rota_model::{JobId, Seq, TenantId};
+use rota_model::{Class, JobId, QueueName, Seq, TenantId};
 use rota_store::Body;
 use tokio::sync::oneshot;
 
@@ -52,10 +54,29 @@ pub enum Unavailable {
     ShuttingDown,
 }
 
+/// On whose behalf a request is carried out. Jobs of others do not exist for it.
+#[derive(Debug, Clone, Default)]
+pub struct CallerScope {
+    /// `None` for an operator or the server itself.
+    pub tenant: Option<TenantId>,
+    /// The only queues whose jobs exist for the caller; `None` for all.
+    pub queues: Option<Arc<[QueueName]>>,
+}
+
+impl CallerScope {
+    /// Whether jobs of this class exist for the caller.
+    #[must_use]
+    pub fn covers(&self, class: &Class) -> bool {
+        let queue = class.queue.local();
+        self.tenant.as_ref().is_none_or(|own| *own == class.tenant)
+            && self.queues.as_ref().is_none_or(|list| list.iter().any(|name| **name == *queue))
+    }
+}
+
 /// One message in the engine thread's mailbox.
 pub(super) enum Input {
-    /// A request, and the tenant it comes from. For a tenant, jobs of other tenants do not exist.
-    Ask(Ask, Option<TenantId>, oneshot::Sender<Answer>),
+    /// A request, and on whose behalf it is carried out.
+    Ask(Ask, CallerScope, oneshot::Sender<Answer>),
     /// A request whose answer is dropped.
     Tell(Ask),
     /// Ids of active jobs, which saves the resolver from reading them from the store.

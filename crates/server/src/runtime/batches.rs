@@ -113,7 +113,7 @@ mod tests {
     use rota_store_sqlite::{Options, SqliteStore};
     use tokio::sync::{mpsc, oneshot};
 
-    use super::super::ask::{Ask, Input};
+    use super::super::ask::{Ask, CallerScope, Input};
     use super::super::body_cache::BodyCache;
     use super::super::mailbox::{Mail, Mailbox};
     use super::super::pacing::Pacing;
@@ -130,7 +130,7 @@ mod tests {
     /// A request, and its answer.
     fn request(ask: Ask) -> (Mail, oneshot::Receiver<Answer>) {
         let (sender, answer) = oneshot::channel();
-        (Mail::Inputs(vec![Input::Ask(ask, None, sender)]), answer)
+        (Mail::Inputs(vec![Input::Ask(ask, CallerScope::default(), sender)]), answer)
     }
 
     #[test]

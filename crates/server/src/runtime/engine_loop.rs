@@ -103,7 +103,7 @@ impl<R: Reader> EngineLoop<R> {
         for input in inputs {
             match input {
                 Input::Ask(ask, caller, responder) => {
-                    self.handle_ask(ask, caller.as_ref(), Some(responder));
+                    self.handle_ask(ask, Some(&caller), Some(responder));
                 }
                 Input::Tell(ask) => self.handle_ask(ask, None, None),
                 Input::ActiveIds(_) => {}

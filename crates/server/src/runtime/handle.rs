@@ -10,7 +10,7 @@ use rota_model::{DeadShardId, JobId, Millis, Seq, TenantId};
 use rota_store::{Body, HistoryRow, ListPage, ListQuery, Period, Record, StoreError};
 use tokio::sync::oneshot;
 
-use super::ask::{Answer, Ask, Delivery, Input, Unavailable};
+use super::ask::{Answer, Ask, CallerScope, Delivery, Input, Unavailable};
 use super::mailbox::Mailbox;
 use super::queue::PushError;
 use super::reader::{Read, ReadError, Reads};
@@ -35,11 +35,11 @@ pub struct Handle {
 impl Handle {
     /// Sends a request to the engine. The answer arrives after the commit it depends on.
     pub async fn ask(&self, ask: Ask) -> Answer {
-        self.ask_as(None, ask).await
+        self.ask_as(CallerScope::default(), ask).await
     }
 
-    /// Sends a request on behalf of a tenant. Jobs of other tenants are treated as unknown.
-    pub async fn ask_as(&self, caller: Option<TenantId>, ask: Ask) -> Answer {
+    /// Sends a request on behalf of a caller. Jobs of others are treated as unknown.
+    pub async fn ask_as(&self, caller: CallerScope, ask: Ask) -> Answer {
         let (responder, answer) = oneshot::channel();
         match self.mailbox.put(Input::Ask(ask, caller, responder)) {
             Ok(()) => answer.await.unwrap_or(Answer::Unavailable(Unavailable::ShuttingDown)),
@@ -79,12 +79,7 @@ impl Handle {
     }
 
     /// Enqueues jobs; if there is no room for them, waits up to `wait_ms` milliseconds for it.
-    pub async fn enqueue(
-        &self,
-        jobs: Vec<NewJob>,
-        caller: Option<TenantId>,
-        wait_ms: u64,
-    ) -> Answer {
+    pub async fn enqueue(&self, jobs: Vec<NewJob>, caller: CallerScope, wait_ms: u64) -> Answer {
         let mut enqueue = Enqueue { jobs, wait: None };
         let mut guard = None;
         if wait_ms > 0 {

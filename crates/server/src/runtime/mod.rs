@@ -26,7 +26,7 @@ mod start;
 mod store_loop;
 
 pub use archive::Archive;
-pub use ask::{Answer, Ask, Delivery, Unavailable};
+pub use ask::{Answer, Ask, CallerScope, Delivery, Unavailable};
 pub use clock::Clock;
 pub use events::{
     About, CHUNK, Change, Chunk, EventFilter, EventPage, Events, JobEnd, Look, NAMES, Name, Names,

@@ -1,15 +1,15 @@
 //! Turns a request into a command: resolves the job ids it names, on behalf of the caller.
 
 use rota_engine::{Command, Refusal, Reply, Resolved, Target};
+use rota_model::JobId;
 use rota_model::envelope::NewJob;
-use rota_model::{JobId, TenantId};
 use rota_store::{Reader, StoreError};
 
-use super::ask::{Answer, Ask};
+use super::ask::{Answer, Ask, CallerScope};
 use super::engine_loop::EngineLoop;
 
-/// The tenant that a request comes from; `None` for an operator or the server itself.
-pub(super) type Caller<'a> = Option<&'a TenantId>;
+/// On whose behalf a request is carried out; `None` for the server itself.
+pub(super) type Caller<'a> = Option<&'a CallerScope>;
 
 pub(super) enum Prepared {
     /// A command for the engine.
@@ -32,11 +32,14 @@ pub(super) fn adds_data(ask: &Ask) -> bool {
 }
 
 impl<R: Reader> EngineLoop<R> {
-    /// The job with this id; `None` if it belongs to another tenant than the caller.
+    /// The job with this id; `None` if it does not exist for the caller.
     fn target(&mut self, id: JobId, caller: Caller<'_>) -> Result<Option<Target>, StoreError> {
         let target = self.resolver.target(id, &self.engine, &self.in_flight)?;
-        let owner = |target: &Target| self.engine.owner_of(target.now.class()).cloned();
-        Ok(target.filter(|target| caller.is_none_or(|id| owner(target).as_ref() == Some(id))))
+        let exists = |target: &Target, caller: &CallerScope| {
+            let class = self.engine.class(target.now.class());
+            class.is_some_and(|class| caller.covers(class))
+        };
+        Ok(target.filter(|target| caller.is_none_or(|caller| exists(target, caller))))
     }
 
     pub(super) fn prepare(&mut self, ask: Ask, caller: Caller<'_>) -> Result<Prepared, StoreError> {

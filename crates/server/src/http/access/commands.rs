@@ -14,7 +14,7 @@ impl Access {
     /// Sends a command. Jobs that it names are looked up on behalf of the caller; for all else, the caller
     /// of this function has checked whose it is.
     async fn send(&self, command: Command<JobId>) -> Answer {
-        let answer = self.app.handle.ask_as(self.tenant().cloned(), Ask::Command(command)).await;
+        let answer = self.app.handle.ask_as(self.scope(), Ask::Command(command)).await;
         self.redacted(answer)
     }
 
@@ -33,7 +33,7 @@ impl Access {
         debug_assert!(
             self.tenant().is_none_or(|own| jobs.iter().all(|job| job.class.tenant == *own))
         );
-        let answer = self.app.handle.enqueue(jobs, self.tenant().cloned(), wait_ms).await;
+        let answer = self.app.handle.enqueue(jobs, self.scope(), wait_ms).await;
         self.redacted(answer)
     }
 

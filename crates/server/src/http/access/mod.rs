@@ -59,7 +59,7 @@ pub use view::{ScopedQuery, View};
 use super::error::ApiError;
 use super::{events, metrics};
 use crate::identity::{Authenticator, TokenVerifier};
-use crate::runtime::{Answer, Clock, Events, Handle, Health, StreamTurns};
+use crate::runtime::{Answer, CallerScope, Clock, Events, Handle, Health, StreamTurns};
 
 /// The state that all handlers share. The way to the engine and the store is private: see [`Access`].
 pub struct App {
@@ -193,6 +193,12 @@ impl Access {
     /// An error if the caller lacks a permission.
     pub(super) fn check(&self, permission: Permission) -> Result<(), ApiError> {
         self.caller.check(permission)
+    }
+
+    /// On whose behalf the engine resolves ids.
+    fn scope(&self) -> CallerScope {
+        let queues = self.caller.identity().and_then(|identity| identity.queues.clone());
+        CallerScope { tenant: self.tenant().cloned(), queues }
     }
 
     pub(super) fn is_operator(&self) -> bool {

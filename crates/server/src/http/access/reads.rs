@@ -34,11 +34,8 @@ impl Access {
         &self,
         look: impl FnOnce(View<'_>) -> T + Send + 'static,
     ) -> Result<T, Unavailable> {
-        let (tenant, namespaced) = (self.tenant().cloned(), self.is_namespaced());
-        let look = self
-            .app
-            .handle
-            .look(move |engine| look(View::new(engine, tenant.as_ref(), namespaced)));
+        let (scope, namespaced) = (self.scope(), self.is_namespaced());
+        let look = self.app.handle.look(move |engine| look(View::new(engine, &scope, namespaced)));
         look.await
     }
 
@@ -192,7 +189,7 @@ impl Access {
         &self,
         id: JobId,
     ) -> Result<Option<Box<Explained>>, ApiError> {
-        match self.app.handle.ask_as(self.tenant().cloned(), Ask::Explain(id)).await {
+        match self.app.handle.ask_as(self.scope(), Ask::Explain(id)).await {
             Answer::Explained(explained) => Ok(explained),
             answer => Err(answer.into()),
         }
@@ -208,6 +205,7 @@ impl Access {
             Some(_) => vec![NOBODY.to_owned()],
             None => tenants,
         };
-        EventFilter { tenants, ..EventFilter::default() }
+        let visible_queues = self.scope().queues;
+        EventFilter { tenants, visible_queues, ..EventFilter::default() }
     }
 }

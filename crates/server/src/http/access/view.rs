@@ -10,12 +10,15 @@ use rota_model::{
 };
 use rota_store::ListQuery;
 
+use crate::runtime::CallerScope;
+
 /// What the caller may see of the engine. For a tenant, nothing of other tenants is in it.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     pub(super) engine: &'a Engine,
     /// `None` for an operator.
     pub(super) tenant: Option<&'a TenantId>,
+    scope: &'a CallerScope,
     namespaced: bool,
 }
 
@@ -53,8 +56,8 @@ impl ScopedQuery {
 }
 
 impl<'a> View<'a> {
-    pub(super) fn new(engine: &'a Engine, tenant: Option<&'a TenantId>, namespaced: bool) -> Self {
-        Self { engine, tenant, namespaced }
+    pub(super) fn new(engine: &'a Engine, scope: &'a CallerScope, namespaced: bool) -> Self {
+        Self { engine, tenant: scope.tenant.as_ref(), scope, namespaced }
     }
 
     /// The whole engine, if the caller is an operator.
@@ -105,7 +108,8 @@ impl<'a> View<'a> {
     /// The tenant that a class belongs to, if the caller may see it.
     #[must_use]
     pub fn owner_of(&self, class: ClassId) -> Option<&'a TenantId> {
-        self.engine.owner_of(class).filter(|owner| self.tenant.is_none_or(|own| own == *owner))
+        let class = self.engine.class(class).filter(|class| self.scope.covers(class));
+        class.map(|class| &class.tenant)
     }
 
     /// Whether the caller may see the jobs of a class.
@@ -340,7 +344,10 @@ impl<'a> View<'a> {
         matches: impl Fn(&Class) -> bool,
     ) -> (Vec<ClassId>, Option<usize>) {
         match self.tenant.or(tenant) {
-            Some(tenant) => self.engine.classes_of_tenant(tenant, from, most, matches),
+            Some(tenant) => {
+                let matches = |class: &Class| self.scope.covers(class) && matches(class);
+                self.engine.classes_of_tenant(tenant, from, most, matches)
+            }
             None => self.engine.classes_slice(from.unwrap_or(0), most, matches),
         }
     }

@@ -1,7 +1,9 @@
 //! Filters that select events.
 
+use std::sync::Arc;
+
 use rota_engine::Event;
-use rota_model::{Millis, Seq};
+use rota_model::{Millis, QueueName, Seq};
 
 use super::About;
 
@@ -14,6 +16,8 @@ pub struct EventFilter {
     pub queues: Vec<String>,
     pub job_types: Vec<String>,
     pub tenants: Vec<String>,
+    /// The only queues that the reader may see events of; `None` for all.
+    pub visible_queues: Option<Arc<[QueueName]>>,
     pub job: Option<Seq>,
     /// Events from this moment on.
     pub since: Option<Millis>,
@@ -31,8 +35,16 @@ impl EventFilter {
             && self.types.admits(about.name)
             && self.queue.as_deref().is_none_or(|queue| about.queue == Some(queue))
             && one_of(&self.queues, about.queue)
+            && self.may_see(about.queue)
             && one_of(&self.job_types, about.job_type)
             && one_of(&self.tenants, about.tenant)
+    }
+}
+
+impl EventFilter {
+    fn may_see(&self, queue: Option<&str>) -> bool {
+        let Some(visible) = &self.visible_queues else { return true };
+        queue.is_some_and(|queue| visible.iter().any(|name| **name == *queue))
     }
 }
 

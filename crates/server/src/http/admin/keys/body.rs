@@ -46,6 +46,11 @@ impl CreateBody {
             .map_err(|error| Rejection::field("name", error.to_string()))?;
         let permissions = permissions(self.scopes.as_deref(), self.role.as_deref())?;
         let asked = tenant(self.tenant_id.as_deref(), self.tenant.as_deref())?;
+        let lists = self.queues.is_some() || self.job_types.is_some();
+        if lists && permissions.allow(Permission::Server) {
+            let text = "must not be given with the scope 'server', which is for everything";
+            return Err(Rejection::value("queues", text).into());
+        }
         Ok(ApiKey {
             id: text.id(),
             hash: text.hash(),
