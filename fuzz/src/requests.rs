@@ -12,7 +12,7 @@ use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use rota_engine::Config;
-use rota_server::http::{App, HttpService, service};
+use rota_server::http::{App, HttpService, Peer, service};
 use rota_server::runtime::{Archive, Options, Runtime as Threads};
 use rota_settings::Settings;
 use rota_store_sqlite::{Durability, Options as StoreOptions, SqliteStore};
@@ -113,7 +113,12 @@ impl Fixture {
     }
 
     async fn answer(&self, request: Request<Body>) -> Option<Response<Body>> {
-        let mut serving = pin!(self.service.clone().serve(request));
+        let peer = Arc::new(Peer {
+            address: ([127, 0, 0, 1], 1).into(),
+            certificate: None,
+            probes_only: false,
+        });
+        let mut serving = pin!(self.service.clone().serve(peer, request));
         if self._threads.is_none() {
             // All that it could wait for is gone.
             let once = poll_fn(|cx| Poll::Ready(serving.as_mut().poll(cx))).await;

@@ -10,7 +10,7 @@ use crate::{Failure, commands};
 const SERVE_EXAMPLES: &str = "\
 Examples:
   rota serve                                   on 127.0.0.1:8080, data in ./rota-data
-  rota serve --listen 0.0.0.0:9000 --data /var/lib/rota
+  rota serve --listen 127.0.0.1:9000 --data /var/lib/rota
   rota serve --config /etc/rota.toml --log-format json
   ROTA_RETENTION_COMPLETED=2d rota serve       every flag is also a variable
 
@@ -153,6 +153,11 @@ fn with_settings(command: Command) -> Command {
             .long(setting.flag.trim_start_matches("--"))
             .value_name(value_name(&setting.accepts))
             .help(help(setting));
+        // What is either on or off can be turned on without a value.
+        let arg = match setting.accepts == "true or false" {
+            true => arg.num_args(0..=1).default_missing_value("true"),
+            false => arg,
+        };
         let common = COMMON.contains(&setting.key);
         command.arg(if common { arg } else { arg.help_heading("All other settings") })
     })
@@ -165,6 +170,7 @@ fn value_name(accepts: &str) -> String {
         ("a size", "SIZE"),
         ("a whole number", "N"),
         ("a directory", "DIR"),
+        ("none, or a file", "FILE"),
         ("an IP address", "ADDRESS"),
         ("a number", "NUMBER"),
         ("a list of ", "LIST"),

@@ -102,7 +102,7 @@ name!(
 );
 
 name!(
-    /// A rule that replays jobs of the dead letter.
+    /// A rule that replays jobs of the dead letter, or one that says whose a certificate is.
     RuleName,
     check_queue
 );

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rota_engine::{Cap, Caps, Config, DeadLetterLimits, Fairness, MetricBounds, Noisy, Retention};
 use rota_store_sqlite::{OpenError, Options as StoreOptions, SqliteStore};
 
-use crate::http::{self, App, Listener};
+use crate::http::{self, App, Certificates, Listener, TlsError};
 use crate::identity::{self, BootstrapError, FirstKey, TokenSetupError, TokenVerifier};
 use crate::runtime::{Archive, Handle, Options, Runtime, StartError};
 use rota_identity::KeyText;
@@ -17,6 +17,7 @@ use rota_settings::{AuthMode, Isolation, Settings};
 /// A server that has opened its data and its port.
 pub struct Server {
     listener: Listener,
+    certificates: Option<Arc<Certificates>>,
     runtime: Runtime,
     settings: Settings,
     made_key: Option<KeyText>,
@@ -34,6 +35,8 @@ pub enum ServeError {
     Bootstrap(#[from] BootstrapError),
     #[error(transparent)]
     Tokens(#[from] TokenSetupError),
+    #[error("TLS cannot be used: {0}")]
+    Tls(#[from] TlsError),
     #[error("cannot listen on {address}: {cause}; choose another address with --listen")]
     Listen { address: SocketAddr, cause: std::io::Error },
 }
@@ -42,10 +45,8 @@ impl ServeError {
     /// Whether the settings must be changed before another start can succeed.
     #[must_use]
     pub fn is_settings_error(&self) -> bool {
-        matches!(
-            self,
-            Self::Start(StartError::IsolationMismatch(_)) | Self::Bootstrap(_) | Self::Tokens(_)
-        )
+        let from_start = matches!(self, Self::Start(StartError::IsolationMismatch(_)));
+        from_start || matches!(self, Self::Bootstrap(_) | Self::Tokens(_) | Self::Tls(_))
     }
 }
 
@@ -58,6 +59,7 @@ impl Server {
         on_fatal: Arc<dyn Fn(&str) + Send + std::marker::Sync>,
     ) -> Result<Self, ServeError> {
         let tokens = TokenVerifier::from_settings(&settings).await?;
+        let certificates = Certificates::load(&settings)?;
         let listen = |cause| ServeError::Listen { address: settings.listen, cause };
         let listener = Listener::bind(settings.listen).await.map_err(listen)?;
         let store = SqliteStore::open(&settings.data, store_options(&settings))?;
@@ -76,7 +78,7 @@ impl Server {
             true => first_key.store(&runtime.handle()).await?,
             false => None,
         };
-        Ok(Self { listener, runtime, settings, made_key, tokens })
+        Ok(Self { listener, certificates, runtime, settings, made_key, tokens })
     }
 
     /// The first operator key, if this start made it. It is not stored and cannot be shown again.
@@ -92,9 +94,7 @@ impl Server {
     /// Serves until `stop` completes, then shuts down: event streams and waiting fetches end,
     /// requests under way are answered, everything is committed, and the database is closed.
     pub async fn run(self, stop: impl Future<Output = ()>) {
-        let grace = self.settings.shutdown.grace;
-        let max_connections = self.settings.http.max_connections;
-        let header_timeout = self.settings.http.header_timeout;
+        let settings = self.settings.clone();
         let handle = self.runtime.handle();
         let tokens = self.tokens.clone();
         let token_keys = tokens.clone().map(|tokens| tokio::spawn(tokens.keep_keys_fresh()));
@@ -109,7 +109,12 @@ impl Server {
             handle.events().end_streams();
             handle.release_waiting().await;
         };
-        http::serve(self.listener, service, max_connections, header_timeout, stop, grace).await;
+        let certificates = self.certificates;
+        let reloading = certificates.clone().map(|all| tokio::spawn(all.reload_when_changed()));
+        http::serve(self.listener, service, &settings, certificates, stop).await;
+        if let Some(reloading) = reloading {
+            reloading.abort();
+        }
         key_uses.abort();
         if let Some(task) = token_keys {
             task.abort();

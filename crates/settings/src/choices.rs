@@ -55,6 +55,24 @@ pub enum TenantSource {
     Credentials,
 }
 
+/// Whether clients have to show a certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClientAuth {
+    Off,
+    /// A client without one may have other credentials.
+    Optional,
+    Required,
+}
+
+/// The header in which trusted proxies name the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ForwardedHeader {
+    XForwardedFor,
+    Forwarded,
+}
+
 /// How far tenants are kept apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -19,6 +19,8 @@ macro_rules! settings {
             pub rate_limits: BTreeMap<LimitKey, LimitNumbers>,
             /// Rules that replay jobs of the dead letter, in the order of their names.
             pub replay_rules: BTreeMap<RuleName, ReplayRule>,
+            /// Rules that say whose clients' certificates are.
+            pub certificates: BTreeMap<RuleName, CertificateRule>,
             pub(crate) rows: Vec<Row>,
         }
 
@@ -41,6 +43,7 @@ macro_rules! settings {
                     pools: BTreeMap::new(),
                     rate_limits: BTreeMap::new(),
                     replay_rules: BTreeMap::new(),
+                    certificates: BTreeMap::new(),
                     rows: Vec::new(),
                 })
             }

@@ -5,18 +5,21 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use rota_identity::CertificateRule;
 use rota_model::{
     Cost, Durability, FairStrategy, FairnessScope, JobType, LimitKey, LimitNumbers, PoolConfig,
     PoolName, PriorityScope, PruningPolicy, ReplayRule, RuleName, TenantConfig, TenantId, Weight,
 };
 
-use crate::choices::{AuthMode, CancelMode, Isolation, LogFormat, LogLevel, TenantSource};
+use crate::choices::{
+    AuthMode, CancelMode, ClientAuth, ForwardedHeader, Isolation, LogFormat, LogLevel, TenantSource,
+};
 use crate::declaration::Declaration;
 use crate::declare::settings;
 use crate::kind::{
-    DAY, GIB, HOUR, JwksSource, KIB, MILLISECOND, Origins, SECOND, TIB, address, boolean, claims,
-    directory, duration, file, fraction, if_given, job_types, jwks, list_of, number, one_of,
-    or_auto, or_never, or_none, origins, size, tenant, weight, word,
+    DAY, GIB, HOUR, JwksSource, KIB, MILLISECOND, Networks, Origins, SECOND, TIB, address, boolean,
+    claims, directory, duration, file, fraction, if_given, job_types, jwks, list_of, networks,
+    number, one_of, or_auto, or_never, or_none, origins, size, tenant, weight, word,
 };
 use crate::resolve::Reader;
 use crate::table::Row;
@@ -29,6 +32,9 @@ settings! {
             "Data directory; created if missing.";
         durability: Durability = one_of(), "fsync",
             "When a commit counts as durable: on disk (`fsync`), or handed to the operating system (`os`).";
+        insecure: bool = boolean(), "false",
+            "Allow what others on the network can misuse: requests without credentials, or credentials without \
+            encryption, on an address that other machines can reach.";
     }
     log: Log {
         format: LogFormat = one_of(), "text",
@@ -44,8 +50,19 @@ settings! {
         max_connections: usize = number(1..=1_000_000), "10000",
             "Maximum open connections. When all but a twentieth are in use, a new connection serves one \
             request, which may not wait.";
+        max_connections_per_address: Option<usize> = or_auto(number(1..=1_000_000)), "auto",
+            "Maximum open connections from one IPv4 address or IPv6 /64 network; a few further ones serve one \
+            probe each. `auto` is a quarter of `http.max_connections`, and any number for this machine. Trusted \
+            proxies are exempt.";
+        behind_proxy: bool = boolean(), "false",
+            "All clients come through `http.trusted_proxies`, which encrypt what passes between them and clients. \
+            Other addresses get nothing but probes.";
+        trusted_proxies: Networks = networks(), "none",
+            "Addresses of proxies whose `http.forwarded_header` names the client. Needs `http.behind_proxy`.";
+        forwarded_header: ForwardedHeader = one_of(), "x-forwarded-for",
+            "Header in which trusted proxies name the client. They have to set or extend it in every request.";
         header_timeout: Duration = duration(MILLISECOND..=HOUR), "30s",
-            "How long a client may take to send the headers of a request.";
+            "How long a client may take to send the headers of a request, and how long a connection may be idle.";
         body_timeout: Duration = duration(MILLISECOND..=HOUR), "30s",
             "How long a client may take to send the body of a request.";
         cors_origins: Origins = origins(), "none",
@@ -83,6 +100,26 @@ settings! {
             "Claims with the scopes of a token, as text separated by spaces or as a list.";
         jwt_empty_tenant_is_default: bool = boolean(), "false",
             "Take an empty tenant in a token for `tenancy.default` instead of refusing the token.";
+    }
+    tls: Tls {
+        certificate: Option<PathBuf> = or_none(file()), "none",
+            "PEM file with the server's certificate, followed by those that link it to its authority. The server \
+            then speaks TLS 1.2 and 1.3 only. Changed files are used without a restart.";
+        key: Option<PathBuf> = or_none(file()), "none",
+            "PEM file with the private key of `tls.certificate`.";
+        client_auth: ClientAuth = one_of(), "off",
+            "Whether clients have to show a certificate; `certificates` says whose each one is.";
+        client_ca: Option<PathBuf> = or_none(file()), "none",
+            "PEM file with the authorities that clients' certificates must be signed by.";
+        client_crl: Option<PathBuf> = or_none(file()), "none",
+            "PEM file with lists of revoked clients' certificates.";
+        handshake_timeout: Duration = duration(MILLISECOND..=HOUR), "10s",
+            "How long a TLS handshake may take.";
+        max_handshakes: usize = number(1..=1_000_000), "512",
+            "Maximum TLS handshakes under way; further ones wait.";
+        max_handshakes_per_address: Option<usize> = or_auto(number(1..=1_000_000)), "auto",
+            "The same for one IPv4 address or IPv6 /64 network. `auto` is an eighth of `tls.max_handshakes`, and \
+            any number for this machine. Trusted proxies are exempt.";
     }
     limits: Limits {
         body_bytes: usize = size(KIB..=GIB), "16MiB",

@@ -19,18 +19,21 @@ mod orders;
 mod resolve;
 mod table;
 mod tenancy;
+mod transport;
 mod waiting;
 
 #[cfg(test)]
 mod tests;
 
-pub use choices::{AuthMode, CancelMode, Isolation, LogFormat, LogLevel, TenantSource};
+pub use choices::{
+    AuthMode, CancelMode, ClientAuth, ForwardedHeader, Isolation, LogFormat, LogLevel, TenantSource,
+};
 pub use declaration::{Declaration, declarations};
 pub use declared::{
     Auth, Cache, Engine, Events, Fairness, Http, Jobs, Limits, Log, Noisy, Retention, Settings,
-    Shutdown, Starvation, Storage, Tenancy, Testing, Workers,
+    Shutdown, Starvation, Storage, Tenancy, Testing, Tls, Workers,
 };
 pub use error::{Problem, SettingsError};
 pub use given::{Given, Origin};
-pub use kind::{JwksSource, Origins};
+pub use kind::{JwksSource, Networks, Origins};
 pub use table::Row;

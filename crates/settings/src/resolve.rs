@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use crate::choices::AuthMode;
 use crate::declaration::declarations;
 use crate::declared::Settings;
 use crate::error::{Problem, SettingsError};
@@ -72,6 +73,9 @@ impl Reader {
         self.problems.extend(contradiction);
         if let Some(settings) = &settings {
             self.problems.extend(named.overpromised(&settings.starvation.rule()));
+            let modes = self.chosen("auth.modes").cloned();
+            let has_mtls = settings.auth.has(AuthMode::Mtls);
+            self.problems.extend(named.unused_certificates(has_mtls, modes));
         }
         let problems = self.problems;
         match settings {

@@ -29,6 +29,8 @@ impl Settings {
             .or_else(|| self.idle_throttle(reader))
             .or_else(|| self.too_many_waiting(reader))
             .or_else(|| self.auth_contradiction(reader))
+            .or_else(|| self.transport_contradiction(reader))
+            .or_else(|| self.exposure(reader))
     }
 
     /// A throttle lowers a tenant's concurrency or weight. It would have no effect if noisy tenants are not

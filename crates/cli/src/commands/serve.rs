@@ -34,7 +34,8 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
         false => Failure::error(error.to_string()),
     })?;
     let address = server.address().map_err(|e| Failure::error(e.to_string()))?;
-    greet(&settings, &address.to_string());
+    let scheme = if settings.is_encrypted() { "https" } else { "http" };
+    greet(&settings, &format!("{scheme}://{address}"));
     if let Some(key) = server.take_made_key() {
         show_first_key(&key);
     }
@@ -74,16 +75,16 @@ fn show_first_key(key: &KeyText) {
     eprintln!("Keep it in a safe place. `rota keys create` makes keys for tenants with it.");
 }
 
-fn greet(settings: &Settings, address: &str) {
+fn greet(settings: &Settings, url: &str) {
     println!("rota {}", env!("CARGO_PKG_VERSION"));
-    println!("  listening on  http://{address}");
+    println!("  listening on  {url}");
     println!("  data in       {}", settings.data.display());
     if settings.durability == Durability::Os {
         println!("  durability    os: a power failure may lose the last moments; a crash does not");
     }
     println!();
     println!("Try:");
-    println!("  curl http://{address}/ojs/v1/jobs -H 'Content-Type: application/json' \\");
+    println!("  curl {url}/ojs/v1/jobs -H 'Content-Type: application/json' \\");
     println!("    -d '{{\"type\": \"email.send\", \"args\": [\"you@example.com\"]}}'");
 }
 

@@ -108,6 +108,14 @@ impl Server {
         server
     }
 
+    /// A fresh server on this address.
+    pub fn start_listening(listen: &str, flags: &[&str]) -> Self {
+        let owned = TempDir::new().expect("a temporary directory");
+        let mut server = Self::listen_at(listen, &owned.path().join("data"), flags, &[]);
+        server.owned = Some(owned);
+        server
+    }
+
     /// A server on this data directory, which is left alone when the server is dropped.
     pub fn start_at(dir: &Path, flags: &[&str], environment: &[(&str, &str)]) -> Self {
         Self::listen_at(ANY_PORT, dir, flags, environment)
@@ -329,7 +337,8 @@ fn launch(
         if greeting.read_line(&mut line).unwrap_or(0) == 0 {
             panic!("the server ended at once: {}", last_words(&mut child));
         }
-        if let Some((_, address)) = line.split_once("listening on  http://") {
+        if let Some((_, address)) = line.split_once("://").filter(|_| line.contains("listening on"))
+        {
             break address.trim().parse().expect("the greeting has an address");
         }
     };

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// One connection. An error means that there was no complete answer.
-pub struct Wire {
-    reader: BufReader<TcpStream>,
+pub struct Wire<S = TcpStream> {
+    reader: BufReader<S>,
 }
 
 #[derive(Debug)]
@@ -38,14 +38,35 @@ impl Wire {
     pub fn write(&self, bytes: &[u8]) -> io::Result<()> {
         self.stream().write_all(bytes)
     }
+}
+
+impl<S: Read + Write> Wire<S> {
+    /// Over anything that carries bytes, such as TLS.
+    pub fn over(stream: S) -> Self {
+        Self { reader: BufReader::new(stream) }
+    }
+
+    pub fn carrier(&self) -> &S {
+        self.reader.get_ref()
+    }
+
+    pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.reader.get_mut().write_all(bytes)?;
+        self.reader.get_mut().flush()
+    }
+
+    /// What has come, as [`Read::read`] gives it.
+    pub fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.reader.read(bytes)
+    }
 
     pub fn post(&mut self, path: &str, body: &Value) -> io::Result<Answer> {
-        self.write(&request("POST", path, &[], body.to_string().as_bytes()))?;
+        self.send(&request("POST", path, &[], body.to_string().as_bytes()))?;
         self.answer()
     }
 
     pub fn get(&mut self, path: &str) -> io::Result<Answer> {
-        self.write(&request("GET", path, &[], b""))?;
+        self.send(&request("GET", path, &[], b""))?;
         self.answer()
     }
 

@@ -6,7 +6,7 @@ mod admission;
 mod body;
 mod bounded_list;
 mod cap_reached;
-mod connection;
+mod client_address;
 mod cors;
 mod cron;
 mod dead_letter;
@@ -52,7 +52,7 @@ use axum::routing::{delete, get, post, put};
 
 pub use access::{Access, App, Caller, View};
 pub(crate) use job_json::write_record as write_job;
-pub use listen::{Listener, serve};
+pub use listen::{Certificates, Listener, Peer, TlsError, serve};
 pub use route_table::{permission_table, routes};
 pub use service::{HttpService, RequestBody};
 pub use unserved::{UNSERVED, Unserved};

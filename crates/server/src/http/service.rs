@@ -12,7 +12,9 @@ use rota_model::JobId;
 use tower::Service;
 use tracing::Instrument;
 
+use super::client_address::client_address;
 use super::error::ApiError;
+use super::listen::Peer;
 use super::unread_body::{WatchedBody, announce_close};
 use super::{Access, App, Caller, body, cors, fast_path, quirks, spec_version};
 
@@ -46,18 +48,24 @@ impl HttpService {
     }
 
     /// Answers one request, from a connection or made in this process.
-    pub async fn serve<B: RequestBody>(self, request: Request<B>) -> Response<Body> {
+    pub async fn serve<B: RequestBody>(
+        self,
+        peer: Arc<Peer>,
+        request: Request<B>,
+    ) -> Response<Body> {
         let id = request_id_for(&request);
+        let http = &self.app.settings.http;
         let span = tracing::debug_span!(
             "request",
             id = id.to_str().unwrap_or_default(),
+            client = %client_address(peer.address.ip(), request.headers(), http),
             method = %request.method(),
             path = request.uri().path(),
         );
         let (app, origin) = (self.app.clone(), request.headers().get(ORIGIN).cloned());
         let quirk = quirks::of(request.headers());
         let mut response =
-            REQUEST_ID.scope(id.clone(), self.answer(request)).instrument(span).await;
+            REQUEST_ID.scope(id.clone(), self.answer(&peer, request)).instrument(span).await;
         if let Some(quirk) = quirk {
             quirk.apply(&mut response);
         }
@@ -68,14 +76,18 @@ impl HttpService {
         response
     }
 
-    async fn answer<B: RequestBody>(self, request: Request<B>) -> Response<Body> {
+    async fn answer<B: RequestBody>(self, peer: &Peer, request: Request<B>) -> Response<Body> {
+        if let Err(error) = peer.check_path(request.uri().path(), &self.app.settings.http) {
+            return announce_close(self.refuse(error, request).await);
+        }
         if let Some(answer) = cors::preflight(&request, &self.app.settings.http.cors_origins) {
             return answer;
         }
         if let Err(error) = spec_version::check(&request) {
             return self.refuse(error, request).await;
         }
-        match Caller::of_request(request.headers(), request.uri().path(), &self.app).await {
+        let (headers, path) = (request.headers(), request.uri().path());
+        match Caller::of_request(headers, peer.certificate.as_deref(), path, &self.app).await {
             Ok(caller) => self.dispatch(request, caller).await,
             Err(error) => self.refuse(error, request).await,
         }

@@ -4,6 +4,7 @@
 mod choice;
 mod credentials;
 mod duration;
+mod networks;
 mod number;
 mod optional;
 mod origins;
@@ -14,6 +15,8 @@ pub(crate) use choice::{list_of, one_of};
 pub use credentials::JwksSource;
 pub(crate) use credentials::{claims, file, job_types, jwks, word};
 pub(crate) use duration::{DAY, HOUR, MILLISECOND, SECOND, duration};
+pub use networks::Networks;
+pub(crate) use networks::networks;
 pub(crate) use number::{fraction, number, weight};
 pub(crate) use optional::{if_given, or_auto, or_never, or_none};
 pub use origins::Origins;

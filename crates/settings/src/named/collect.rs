@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
+use rota_identity::CertificateRule;
 use rota_model::{
     LimitKey, LimitNumbers, PoolConfig, PoolName, ReplayRule, RuleName, Starvation, TenantConfig,
     TenantId, Weight,
@@ -22,6 +23,7 @@ pub(crate) struct Collected {
     pools: BTreeMap<PoolName, Located<PoolConfig>>,
     rate_limits: BTreeMap<LimitKey, Located<LimitNumbers>>,
     replay_rules: BTreeMap<RuleName, Located<ReplayRule>>,
+    certificates: BTreeMap<RuleName, Located<CertificateRule>>,
     weights: BTreeMap<TenantId, Located<Weight>>,
 }
 
@@ -36,6 +38,7 @@ impl Collected {
                 Table::Pools => self.pools.extend(entries::read(document, problems)),
                 Table::RateLimits => self.rate_limits.extend(entries::read(document, problems)),
                 Table::ReplayRules => self.replay_rules.extend(entries::read(document, problems)),
+                Table::Certificates => self.certificates.extend(entries::read(document, problems)),
                 Table::TenantFairness => {
                     let fairness = fairness::read(document, problems);
                     self.weights.extend(fairness.weights);
@@ -69,6 +72,25 @@ impl Collected {
         self.pools.iter().filter(|(_, pool)| too_many(&pool.value)).map(problem).collect()
     }
 
+    /// Problems with rules for certificates that nobody asks for, and with a mode that has no rules.
+    pub(crate) fn unused_certificates(&self, has_mtls: bool, modes: Option<Given>) -> Vec<Problem> {
+        let unused = |(name, rule): (&RuleName, &Located<CertificateRule>)| Problem::Entry {
+            origin: rule.origin.clone(),
+            message: format!("certificates.{} has no effect", quote_key(name)),
+            hint: Some("Add mtls to auth.modes".to_owned()),
+        };
+        match (has_mtls, modes) {
+            (false, _) => self.certificates.iter().map(unused).collect(),
+            (true, Some(modes)) if self.certificates.is_empty() => vec![Problem::Entry {
+                origin: modes.origin,
+                message: "auth.modes has mtls, but nothing says whose clients' certificates are"
+                    .to_owned(),
+                hint: Some("Add a table [certificates.NAME]".to_owned()),
+            }],
+            (true, _) => Vec::new(),
+        }
+    }
+
     /// A weight in `tenant_fairness` is for a tenant that has none of its own.
     pub(crate) fn put_into(mut self, settings: &mut Settings) {
         let tenants = &self.tenants;
@@ -85,6 +107,12 @@ impl Collected {
             &self.replay_rules,
             "Jobs of the dead letter to be replayed.",
         );
+        add_rows(
+            rows,
+            "certificates",
+            &self.certificates,
+            "Whose these clients' certificates are, and what they allow.",
+        );
         let key = "tenant_fairness.weights";
         add_rows(rows, key, &self.weights, "Weight of a tenant that has none of its own.");
 
@@ -92,6 +120,7 @@ impl Collected {
         settings.pools = values(self.pools);
         settings.rate_limits = values(self.rate_limits);
         settings.replay_rules = values(self.replay_rules);
+        settings.certificates = values(self.certificates);
         for (id, weight) in self.weights {
             settings.tenants.entry(id).or_default().weight = Some(weight.value);
         }

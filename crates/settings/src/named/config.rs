@@ -1,6 +1,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+use rota_identity::CertificateRule;
 use rota_model::limit::parse_numbers;
 use rota_model::name::NameError;
 use rota_model::{
@@ -72,6 +73,18 @@ impl NamedConfig for ReplayRule {
     }
 }
 
+impl NamedConfig for CertificateRule {
+    type Name = RuleName;
+
+    const NOUN: &'static str = "certificate";
+    const NAME_FIELD: &'static str = "name";
+    const FIELDS: &'static [&'static str] = CertificateRule::FIELDS;
+
+    fn parse(members: &Map<String, Value>) -> Result<Self, Rejection> {
+        CertificateRule::parse(members)
+    }
+}
+
 /// The model's name for the parent of a limit's fields.
 const PARENT: &str = "rate_limit";
 
@@ -95,6 +108,7 @@ pub(crate) fn fields() -> Vec<(&'static str, &'static str)> {
         of("pools", PoolConfig::FIELDS),
         of("rate_limits", LimitNumbers::FIELDS),
         of("replay_rules", ReplayRule::FIELDS),
+        of("certificates", CertificateRule::FIELDS),
         of("tenant_fairness", &super::fairness::FIELDS),
     ]
     .concat()

@@ -16,12 +16,19 @@ pub(crate) enum Table {
     Pools,
     RateLimits,
     ReplayRules,
+    Certificates,
     TenantFairness,
 }
 
 impl Table {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Tenants, Self::Pools, Self::RateLimits, Self::ReplayRules, Self::TenantFairness];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Tenants,
+        Self::Pools,
+        Self::RateLimits,
+        Self::ReplayRules,
+        Self::Certificates,
+        Self::TenantFairness,
+    ];
 
     /// Its name in the file.
     pub(crate) fn key(self) -> &'static str {
@@ -30,6 +37,7 @@ impl Table {
             Self::Pools => "pools",
             Self::RateLimits => "rate_limits",
             Self::ReplayRules => "replay_rules",
+            Self::Certificates => "certificates",
             Self::TenantFairness => "tenant_fairness",
         }
     }

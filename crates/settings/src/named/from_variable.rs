@@ -78,6 +78,9 @@ fn example(table: Table) -> &'static str {
         Table::ReplayRules => {
             r#"{"connections": {"filter": {"error_type": "ConnectionError"}, "delay": "PT1H", "max_replays": 3}}"#
         }
+        Table::Certificates => {
+            r#"{"acme-workers": {"san": "dns:worker.acme.example", "tenant": "acme", "scopes": ["dequeue"]}}"#
+        }
         Table::TenantFairness => r#"{"enabled": true, "weights": {"acme": 5}}"#,
     }
 }

@@ -1,4 +1,4 @@
-//! Tables whose entries have names of their own: tenants, pools, rate limits and the weights of
+//! Tables whose entries have names of their own: tenants, pools, rate limits, certificates and the weights of
 //! `tenant_fairness`. They come from the file or, as JSON, from a variable. Both become the JSON of a
 //! request body, which the model parses.
 

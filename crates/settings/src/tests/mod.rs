@@ -7,6 +7,7 @@ mod named_problems;
 mod orders;
 mod precedence;
 mod tenancy;
+mod transport;
 mod unknown;
 mod waiting;
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode};
-use rota_identity::Identity;
 use rota_identity::token::TokenProblem;
+use rota_identity::{ClientCertificate, Identity, identify_certificate};
+use rota_settings::AuthMode;
 
 use super::App;
 use crate::http::error::ApiError;
@@ -13,13 +14,30 @@ use crate::identity::{Denied, KeyProblem};
 /// What the credentials of a request prove; `None` where none are asked for.
 pub(super) async fn identity(
     headers: &HeaderMap,
+    certificate: Option<&ClientCertificate>,
     path: &str,
     app: &App,
 ) -> Result<Option<Arc<Identity>>, ApiError> {
     if !app.authenticator.is_required() || is_public(path) {
         return Ok(None);
     }
-    Ok(Some(app.authenticator.authenticate(headers, app.now()).await?))
+    match (app.authenticator.authenticate(headers, app.now()).await, certificate) {
+        // A key or a token says more than the connection that it comes over.
+        (Err(Denied::NoCredentials), Some(certificate))
+            if app.settings.auth.has(AuthMode::Mtls) =>
+        {
+            let identity = identify_certificate(certificate, &app.settings.certificates);
+            Ok(Some(Arc::new(identity.ok_or_else(unknown_certificate)?)))
+        }
+        (authenticated, _) => Ok(Some(authenticated?)),
+    }
+}
+
+fn unknown_certificate() -> ApiError {
+    let text = "The client's certificate belongs to nobody whom this server knows.";
+    ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", text)
+        .hint("An operator has to add a rule for its names to certificates in the configuration.")
+        .header_text("www-authenticate", INVALID)
 }
 
 /// Probes and the manifest need no credentials: they tell nothing about anybody's jobs.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode};
-use rota_identity::{Identity, Permission, Permissions};
+use rota_identity::{ClientCertificate, Identity, Permission, Permissions};
 use rota_model::TenantId;
 
 use super::{App, authentication};
@@ -25,10 +25,12 @@ impl Caller {
     /// Finds out who sends a request. The tenant of the credentials wins; naming another one is an error.
     pub(in crate::http) async fn of_request(
         headers: &HeaderMap,
+        certificate: Option<&ClientCertificate>,
         path: &str,
         app: &App,
     ) -> Result<Self, ApiError> {
-        let Some(identity) = authentication::identity(headers, path, app).await? else {
+        let identity = authentication::identity(headers, certificate, path, app).await?;
+        let Some(identity) = identity else {
             return Self::from_headers(headers, path, app);
         };
         let tenant = match &identity.tenant {

@@ -1,0 +1,81 @@
+//! Accepts connections: bounds their number, encrypts them, closes slow ones, and shuts down gracefully.
+
+mod address;
+mod connection;
+mod eviction;
+mod open_connection;
+mod parser_error;
+mod peer;
+mod port;
+mod progress;
+mod protocol;
+mod request_connection;
+mod slots;
+mod tls;
+
+pub use peer::Peer;
+pub use port::Listener;
+pub(super) use request_connection::{
+    Cut, client_closed, client_closed_after, hold_slot, is_kept_back, may_not_wait, wait_for_rest,
+};
+pub use tls::{Certificates, TlsError};
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rota_settings::Settings;
+use tokio::sync::watch;
+
+use super::HttpService;
+use address::Addresses;
+use open_connection::OpenConnection;
+use protocol::Protocols;
+use slots::Slots;
+
+/// In a slot that is kept back, the longest that a client may take to send the head, and again to send
+/// the body, of its request.
+const MAX_READ_TIME: Duration = Duration::from_secs(5);
+
+/// What all connections share.
+struct Shared {
+    service: HttpService,
+    protocols: Protocols,
+    certificates: Option<Arc<Certificates>>,
+    stopping: watch::Sender<bool>,
+}
+
+/// Serves until `stop` completes, then lets requests under way finish, for up to the grace time.
+pub async fn serve(
+    listener: Listener,
+    service: HttpService,
+    settings: &Settings,
+    certificates: Option<Arc<Certificates>>,
+    stop: impl Future<Output = ()>,
+) {
+    let slots = Slots::new(settings.http.max_connections, Addresses::new(settings));
+    let shared = Arc::new(Shared {
+        service,
+        protocols: Protocols::new(settings.http.header_timeout),
+        certificates,
+        stopping: watch::Sender::new(false),
+    });
+    tokio::pin!(stop);
+    loop {
+        let (stream, address) = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut stop => break,
+        };
+        let slot = tokio::select! {
+            slot = slots.acquire(address.ip()) => slot,
+            () = &mut stop => break,
+        };
+        if let Some(slot) = slot {
+            tokio::spawn(OpenConnection::new(stream, address, slot, shared.clone()).run());
+        }
+    }
+    drop(listener);
+    shared.stopping.send_replace(true);
+    if tokio::time::timeout(settings.shutdown.grace, slots.all_free()).await.is_err() {
+        tracing::warn!("some requests did not end within the grace time and were cut off");
+    }
+}
