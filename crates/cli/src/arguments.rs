@@ -39,7 +39,7 @@ or ROTA_TENANT. `rota COMMAND --help` has examples.";
 
 /// The commands as `rota --help` shows them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Server", &["serve", "config", "health", "events", "maintenance", "bench", "demo"]),
+    ("Server", &["serve", "config", "health", "events", "audit", "maintenance", "bench", "demo"]),
     ("Jobs", &["enqueue", "work", "jobs", "explain", "dead-letter", "cron"]),
     ("Queues and workers", &["queues", "workers", "pools"]),
     ("Tenants and limits", &["tenants", "keys", "fairness", "limits"]),

@@ -19,6 +19,7 @@
 #![warn(missing_docs)]
 
 mod ack;
+mod audit;
 mod base_url;
 mod client;
 mod cron;
@@ -48,6 +49,7 @@ mod worker_requests;
 mod workers;
 
 pub use ack::{Ack, Nack, Settled, SettledOne};
+pub use audit::{AuditEntry, AuditFilter, AuditPage};
 pub use client::{Builder, Client};
 pub use cron::{Cron, CronRun, NewCron, Template, TriggeredRun};
 pub use dead_letter::{DeadLetterFilter, DeadLetterStats, DeletedJob, Purged};

@@ -33,3 +33,16 @@ pub enum Method {
     Token,
     Certificate,
 }
+
+impl Method {
+    /// The name in the audit log.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::ApiKey => "api_key",
+            Self::Token => "token",
+            Self::Certificate => "certificate",
+        }
+    }
+}

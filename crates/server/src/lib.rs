@@ -1,5 +1,6 @@
 //! The server process around the engine: threads, the clock and the HTTP API.
 
+mod audit;
 pub mod http;
 pub mod identity;
 pub mod runtime;

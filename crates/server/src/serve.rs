@@ -5,9 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rota_engine::{Cap, Caps, Config, DeadLetterLimits, Fairness, MetricBounds, Noisy, Retention};
+use rota_engine::{
+    AuditLimits, Cap, Caps, Config, DeadLetterLimits, Fairness, MetricBounds, Noisy, Retention,
+};
 use rota_store_sqlite::{OpenError, Options as StoreOptions, SqliteStore};
 
+use crate::audit;
 use crate::http::{self, App, Certificates, Listener, TlsError};
 use crate::identity::{self, BootstrapError, FirstKey, TokenSetupError, TokenVerifier};
 use crate::runtime::{Archive, Handle, Options, Runtime, StartError};
@@ -100,6 +103,9 @@ impl Server {
         let token_keys = tokens.clone().map(|tokens| tokio::spawn(tokens.keep_keys_fresh()));
         let app = App::new(handle.clone(), self.runtime.health(), self.settings, tokens);
         let app = Arc::new(app);
+        let audit = app.audit.clone();
+        let interval = settings.audit.interval;
+        let writer = tokio::spawn(audit::run(audit.clone(), handle.clone(), interval));
         let service = http::service(app);
         let key_uses = tokio::spawn(write_key_uses(handle.clone()));
         warn_about_unbounded_queues(&handle).await;
@@ -120,6 +126,8 @@ impl Server {
             task.abort();
         }
         identity::flush(runtime_handle.keys(), &runtime_handle).await;
+        writer.abort();
+        audit::write_rest(&audit, &runtime_handle).await;
         self.runtime.stop().await;
     }
 }
@@ -187,6 +195,10 @@ fn engine_config(settings: &Settings) -> Config {
         queues_per_tenant: settings.tenancy.isolation == Isolation::Namespace,
         usage_hours_ms: ms(settings.retention.usage_hours),
         usage_days_ms: ms(settings.retention.usage_days),
+        audit: AuditLimits {
+            max_age_ms: ms(settings.audit.retention),
+            max_entries: settings.audit.max_entries as u64,
+        },
         fairness: fairness(settings),
         noisy: noisy(settings),
         starvation: settings.starvation.rule(),

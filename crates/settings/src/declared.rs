@@ -356,6 +356,18 @@ settings! {
             "Maximum events per second for one event stream or WebSocket. What must wait stays among the recent \
             events, and is dropped with a notice when it is no longer among them. 0 is no limit.";
     }
+    audit: Audit {
+        retention: Duration = duration(SECOND..=36_600 * DAY), "365d",
+            "How long entries of the audit log are kept.";
+        max_entries: usize = number(1..=1_000_000_000), "1000000",
+            "Maximum entries of the audit log; the oldest are removed first.";
+        interval: Duration = duration(SECOND..=HOUR), "1m",
+            "Repeated refusals, and acts without effect, are counted for this long and then written to the audit log \
+            as one entry.";
+        acts_per_tenant: usize = number(0..=1_000_000_000), "300",
+            "Maximum acts of one tenant per `audit.interval` that get an entry of their own in the audit log; further \
+            ones are counted together. Acts of operators always get one.";
+    }
     metrics: Metrics {
         labels: usize = number(1..=1_000_000), "1000",
             "Maximum tenants, and maximum rate limit keys, with their own metrics; the others are combined.";

@@ -10,7 +10,7 @@ use crate::row;
 
 pub(crate) fn list(conn: &Connection, query: &AuditQuery) -> Result<AuditPage, InternalError> {
     let (from, to) = bounds(conn, query)?;
-    let mut page = AuditPage::default();
+    let mut page = AuditPage { head: head(conn)?, ..AuditPage::default() };
     if from > to || query.limit == 0 {
         return Ok(page);
     }

@@ -1,6 +1,6 @@
 //! Queries that list the audit log page by page.
 
-use rota_model::audit::{AuditOutcome, AuditRow};
+use rota_model::audit::{AuditHead, AuditOutcome, AuditRow};
 use rota_model::{Millis, TenantId};
 
 use crate::Order;
@@ -51,6 +51,8 @@ impl AuditQuery {
 #[derive(Debug, Clone, Default)]
 pub struct AuditPage {
     pub rows: Vec<AuditRow>,
+    /// Where the log begins and ends, as of the moment of this read.
+    pub head: AuditHead,
     /// The cursor for the next page; `None` on the last page. A short or even empty page can have a
     /// cursor.
     pub next: Option<u64>,

@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+mod audit;
 mod backup;
 mod bench;
 mod completions;
@@ -60,6 +61,7 @@ pub(crate) enum Command {
     Events(events::Events),
     Health(health::Health),
     Maintenance(maintenance::Maintenance),
+    Audit(audit::Audit),
     Backup(backup::Backup),
     Restore(restore::Restore),
     Doctor(doctor::Doctor),
@@ -93,6 +95,7 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         Command::Events(command) => wait_for(command.run()),
         Command::Health(command) => wait_for(command.run()),
         Command::Maintenance(command) => wait_for(command.run()),
+        Command::Audit(command) => wait_for(command.run()),
         Command::Backup(command) => command.run(),
         Command::Restore(command) => command.run(),
         Command::Doctor(command) => wait_for(command.run()),

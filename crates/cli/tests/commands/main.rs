@@ -10,6 +10,7 @@ mod child_processes;
 mod fake;
 mod run;
 
+mod audit;
 mod bench;
 mod bench_bad_servers;
 mod bench_interrupted;

@@ -24,6 +24,7 @@ mod admin_stats;
 mod admin_workers;
 mod answer_bytes;
 mod answer_forms;
+mod audit;
 mod batch;
 mod channels;
 mod closed_objects;

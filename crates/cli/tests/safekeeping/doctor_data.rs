@@ -20,7 +20,7 @@ fn a_sound_directory_is_found_sound() {
         Data directory DIR
           ok       server       No server is running here.
           ok       disk         SIZE free, SIZE in reserve.
-          ok       format       Format 9, as this version writes it.
+          ok       format       Format 10, as this version writes it.
           ok       file         SQLite finds every page and every index sound.
           ok       contents     20 jobs as of commit N; the data is consistent.
 
@@ -42,7 +42,7 @@ fn a_counter_that_is_off_is_explained() {
         Data directory DIR
           ok       server       No server is running here.
           ok       disk         SIZE free, SIZE in reserve.
-          ok       format       Format 9, as this version writes it.
+          ok       format       Format 10, as this version writes it.
           ok       file         SQLite finds every page and every index sound.
           problem  figures      Classes whose finished jobs are counted wrongly: 1 (class 0: 10 counted, 3 there).
                                 Figures are wrong, and removing these jobs may end the server. Stop the server, then bring the last backup back: `rota restore FILE --data DIR --replace`. The damaged database is kept beside it.

@@ -8,6 +8,7 @@ mod support;
 
 use support::{process, small_disk, wire};
 
+mod audit_verify;
 mod backup;
 mod doctor_data;
 mod doctor_server;

@@ -8,6 +8,7 @@ mod support;
 
 mod allowed_types;
 mod api_keys;
+mod audit;
 mod credential_lists;
 mod first_key;
 mod key_admin;

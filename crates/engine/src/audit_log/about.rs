@@ -53,6 +53,9 @@ fn name_of(command: &Command) -> Option<Cow<'_, str>> {
         Command::Deregister(worker, _)
         | Command::DropStaleWorker(worker)
         | Command::Direct(worker, _) => worker.local().into(),
+        Command::CreateKey(key) => key.id.as_str().into(),
+        Command::RotateKey(rotate) => rotate.old.as_str().into(),
+        Command::RevokeKey(id) | Command::RemoveKey(id) => id.as_str().into(),
         _ => return None,
     })
 }

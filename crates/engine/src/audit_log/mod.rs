@@ -27,14 +27,18 @@ impl Default for AuditLimits {
 #[derive(Debug, Default)]
 pub(crate) struct AuditLog {
     head: AuditHead,
+    /// When the oldest entry was written, if that is known.
+    oldest: Option<Millis>,
 }
 
 /// The reply to an act, and whether it is in the audit log.
 #[derive(Debug)]
 pub struct Audited {
     pub reply: Reply,
-    /// Whether an entry was written. An act that changed nothing has none.
-    pub recorded: bool,
+    /// Whether the command did something. Doing what had been done already counts.
+    pub has_changed: bool,
+    /// Whether an entry was written.
+    pub is_recorded: bool,
     /// How many jobs the act changed.
     pub jobs: u64,
 }
@@ -62,6 +66,12 @@ impl AuditLog {
         }))
     }
 
+    fn is_trim_due(&self, limits: AuditLimits, now: Millis) -> bool {
+        let max_age = i64::try_from(limits.max_age_ms).unwrap_or(i64::MAX);
+        let is_old = self.oldest.is_none_or(|at| now.since(at) > max_age);
+        !self.head.is_empty() && (is_old || self.head.len() > limits.max_entries)
+    }
+
     /// The last of these entries, the oldest of the log, that is too old or too many.
     fn last_expired(
         &self,
@@ -82,26 +92,36 @@ impl AuditLog {
 }
 
 impl Engine {
-    /// Applies a command, and writes the entry of the act in the same batch if it changed something. The
-    /// entry gets what the command says beyond `note`: the thing it names, the reason, and the number of
-    /// jobs.
+    /// Applies a command of an act. If it changes something, writes the entry `note`, if there is one, in
+    /// the same batch. The entry gets what the command says beyond that: the thing it names, the reason,
+    /// and the number of jobs.
     pub fn apply_audited(
         &mut self,
         entropy: u64,
         command: Command,
-        mut note: AuditNote,
+        note: Option<AuditNote>,
     ) -> Audited {
-        about::describe(&command, &mut note.detail);
+        let note = note.map(|mut note| {
+            about::describe(&command, &mut note.detail);
+            note
+        });
         let reply = self.apply(entropy, command);
-        let jobs = about::jobs_changed(&reply);
-        let recorded = about::has_changed(&reply);
-        if recorded {
+        let (jobs, has_changed) = (about::jobs_changed(&reply), about::has_changed(&reply));
+        let note = note.filter(|_| has_changed);
+        let is_recorded = note.is_some();
+        if let Some(mut note) = note {
             if jobs > 0 {
                 note.detail.insert("jobs".into(), jobs.into());
             }
-            self.write_audit_notes(std::slice::from_ref(&note));
+            self.write_audit_notes(&[note]);
         }
-        Audited { reply, recorded, jobs }
+        Audited { reply, has_changed, is_recorded, jobs }
+    }
+
+    /// Whether [`Command::TrimAudit`] may find something to delete.
+    #[must_use]
+    pub fn is_audit_trim_due(&self) -> bool {
+        self.audit_log.is_trim_due(self.config.audit, self.wall())
     }
 
     /// Where the audit log begins and ends. It may contain entries that are not committed yet.
@@ -124,6 +144,9 @@ impl Engine {
 
     pub(crate) fn trim_audit_log(&mut self, oldest: &[AuditStub]) -> Reply {
         let expired = self.audit_log.last_expired(oldest, self.config.audit, self.wall());
+        let first_left = expired.map_or(self.audit_log.head.first, |last| last.number + 1);
+        let left = oldest.iter().find(|stub| stub.number == first_left);
+        self.audit_log.oldest = left.map(|stub| stub.at);
         let Some(last) = expired else { return Reply::Forgotten(0) };
         let head = &mut self.audit_log.head;
         let count = last.number + 1 - head.first;

@@ -143,6 +143,20 @@ pub enum AuditFault {
     NoHead(u64),
 }
 
+impl AuditFault {
+    /// The number of the first entry that is not as it was written.
+    #[must_use]
+    pub fn entry(&self) -> u64 {
+        match self {
+            Self::Missing { expected, .. } => *expected,
+            Self::Changed(number)
+            | Self::CutOff(number)
+            | Self::OtherEnd(number)
+            | Self::NoHead(number) => *number,
+        }
+    }
+}
+
 /// A walk along the chain, from its oldest entry on.
 #[derive(Debug, Clone, Copy)]
 pub struct AuditWalk {

@@ -93,7 +93,26 @@ impl AuditNote {
         if let Some(tenant) = &self.actor.tenant {
             members.insert("tenant_id", Value::from(&**tenant));
         }
-        serde_json::to_vec(&members).expect("text and numbers can be written").into()
+        canonical_json(&members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+            .into()
+    }
+}
+
+/// Writes JSON with sorted members and without spaces, as RFC 8785 has it for text and whole numbers.
+#[must_use]
+pub fn canonical_json(value: &Value) -> Vec<u8> {
+    serde_json::to_vec(&sorted(value)).expect("JSON can be written")
+}
+
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let sorted: BTreeMap<&String, &Value> = members.iter().collect();
+            // In this order also if the map keeps the order of insertion.
+            sorted.into_iter().map(|(name, value)| (name.clone(), self::sorted(value))).collect()
+        }
+        Value::Array(all) => all.iter().map(sorted).collect(),
+        other => other.clone(),
     }
 }
 

@@ -5,7 +5,7 @@ mod entry;
 mod summary;
 
 pub use chain::{AuditFault, AuditHash, AuditHead, AuditWalk, BadAuditHash};
-pub use entry::{AuditActor, AuditDetail, AuditNote, AuditOutcome};
+pub use entry::{AuditActor, AuditDetail, AuditNote, AuditOutcome, canonical_json};
 pub use summary::AuditSummary;
 
 use bytes::Bytes;

@@ -1,8 +1,10 @@
 //! The HTTP API (OJS): one file for each group of routes, put together into one router.
 
 mod access;
+mod acts;
 mod admin;
 mod admission;
+mod audited;
 mod body;
 mod bounded_list;
 mod cap_reached;
@@ -166,6 +168,7 @@ fn served() -> Router<Arc<App>> {
         .route("/keys/{id}", get(admin::keys::show).delete(admin::keys::remove))
         .route("/keys/{id}/revoke", post(admin::keys::revoke))
         .route("/keys/{id}/rotate", post(admin::keys::rotate))
+        .route("/audit", get(admin::audit::list))
         .route("/fairness", get(admin::fairness::show))
         .route("/workers", get(admin::workers::list))
         .route("/workers/{id}", get(admin::workers::show).delete(admin::workers::drop_stale))

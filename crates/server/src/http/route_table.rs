@@ -39,6 +39,20 @@ const EVENTS: &[&str] = &[
     "cursor",
     "last_event_id",
 ];
+/// Conditions on entries of the audit log, and its pages.
+const AUDIT: &[&str] = &[
+    "since",
+    "until",
+    "subject",
+    "tenant",
+    "tenant_id",
+    "action",
+    "outcome",
+    "order",
+    "limit",
+    "per_page",
+    "cursor",
+];
 const PURGE: &[&str] = &["purge", "confirm"];
 
 /// What a caller needs to be allowed to use a route; `None` if anybody may.
@@ -180,6 +194,7 @@ const ROUTES: &[(&str, &str, Needs, &[&[&str]])] = &[
     ("POST", "/ojs/v1/admin/workers/{id}/quiet", ADMIN, &[]),
     ("POST", "/ojs/v1/admin/workers/{id}/terminate", ADMIN, &[]),
     ("POST", "/ojs/v1/admin/workers/{id}/resume", ADMIN, &[]),
+    ("GET", "/ojs/v1/admin/audit", ADMIN, &[AUDIT]),
     ("GET", "/ojs/v1/admin/stats", INSPECT, &[&["queue", "detail", "limit"]]),
     ("GET", "/ojs/v1/admin/stats/history", INSPECT, &[&["period", "since", "until", "queue"]]),
     ("GET", "/ojs/v1/admin/dead-letter", INSPECT, &[JOBS, DEAD_LETTER, PAGES]),
@@ -196,6 +211,17 @@ const ROUTES: &[(&str, &str, Needs, &[&[&str]])] = &[
     ("POST", "/ojs/v1/admin/maintenance", SERVER, &[]),
     ("GET", "/ojs/v1/admin/config", SERVER, &[]),
 ];
+
+/// Paths of all routes. A path may be there twice.
+pub(super) fn paths() -> impl Iterator<Item = &'static str> {
+    ROUTES.iter().map(|(_, path, ..)| *path)
+}
+
+/// Method and path of all routes.
+#[cfg(test)]
+pub(super) fn routes() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ROUTES.iter().flat_map(|(methods, path, ..)| methods.split(' ').map(|method| (method, *path)))
+}
 
 /// Checks the caller's permission and the query string before the handler runs.
 pub(super) async fn check(request: Request, next: Next) -> Response {

@@ -12,11 +12,13 @@ use rota_model::JobId;
 use tower::Service;
 use tracing::Instrument;
 
+use super::audited::Audited;
 use super::client_address::client_address;
 use super::error::ApiError;
 use super::listen::Peer;
 use super::unread_body::{WatchedBody, announce_close};
 use super::{Access, App, Caller, body, cors, fast_path, quirks, spec_version};
+use crate::audit::Act;
 
 /// The longest request id that is taken over from a client, in bytes.
 const MAX_ID_BYTES: usize = 128;
@@ -86,11 +88,23 @@ impl HttpService {
         if let Err(error) = spec_version::check(&request) {
             return self.refuse(error, request).await;
         }
+        let address = client_address(peer.address.ip(), request.headers(), &self.app.settings.http);
+        let mut audited = Audited::new(request.method(), request.uri(), Some(address));
+        let app = self.app.clone();
         let (headers, path) = (request.headers(), request.uri().path());
-        match Caller::of_request(headers, peer.certificate.as_deref(), path, &self.app).await {
-            Ok(caller) => self.dispatch(request, caller).await,
-            Err(error) => self.refuse(error, request).await,
-        }
+        let certificate = peer.certificate.as_deref();
+        let response = match Caller::of_request(headers, certificate, path, &self.app).await {
+            Ok(caller) => {
+                let act = audited.begin(&caller, &app);
+                self.dispatch(request, caller, act).await
+            }
+            Err(error) => {
+                audited.denied(&error);
+                self.refuse(error, request).await
+            }
+        };
+        audited.end(response.status().as_u16(), &app);
+        response
     }
 
     /// Answers a request without handling it. Reads its body, unless the client waits to be asked for it.
@@ -103,8 +117,16 @@ impl HttpService {
         if is_read { response } else { announce_close(response) }
     }
 
-    async fn dispatch<B: RequestBody>(self, request: Request<B>, caller: Caller) -> Response<Body> {
+    async fn dispatch<B: RequestBody>(
+        self,
+        request: Request<B>,
+        caller: Caller,
+        act: Option<Arc<Act>>,
+    ) -> Response<Body> {
         let (mut head, body) = request.into_parts();
+        if let Some(act) = act {
+            head.extensions.insert(act);
+        }
         // This client waits for the handler to ask for the body, so do not read it here.
         if head.headers.contains_key(EXPECT) {
             let (body, end) = WatchedBody::new(body);

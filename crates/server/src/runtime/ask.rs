@@ -7,9 +7,15 @@ use rota_model::{Class, JobId, QueueName, Seq, TenantId};
 use rota_store::Body;
 use tokio::sync::oneshot;
 
+use crate::audit::Act;
+
 /// A request to the engine thread. It names jobs by id; the engine thread resolves the ids.
 pub enum Ask {
     Command(Command<JobId>),
+    /// A command of an administrative act, which goes into the audit log.
+    Act(Command<JobId>, Arc<Act>),
+    /// Delete up to this many entries of the audit log that are too old or too many.
+    TrimAudit(usize),
     /// Explain why a job has not started.
     Explain(JobId),
     /// Remove up to this many finished jobs whose retention has passed.

@@ -21,6 +21,7 @@ use super::release::Release;
 use super::resolve::Resolver;
 use super::store_loop::Work;
 use super::{Clock, Health};
+use crate::audit::Act;
 
 /// The state of the engine thread.
 pub(super) struct EngineLoop<R> {
@@ -127,7 +128,10 @@ impl<R: Reader> EngineLoop<R> {
             return;
         }
         match self.prepare(ask, caller) {
-            Ok(Prepared::Command(resolved)) => self.apply_resolved(resolved, responder),
+            Ok(Prepared::Command(resolved)) => self.apply_resolved(resolved, None, responder),
+            Ok(Prepared::Act(resolved, act)) => {
+                self.apply_resolved(resolved, Some(&act), responder);
+            }
             Ok(Prepared::Answer(answer)) => self.answer(responder, answer),
             Err(error) => self.fatal(&error),
         }
@@ -135,12 +139,13 @@ impl<R: Reader> EngineLoop<R> {
 
     /// Applies a command that the engine thread itself issues; nobody waits for the reply.
     fn apply_command(&mut self, command: Command) {
-        self.apply_resolved(Resolved { command, missing: Vec::new() }, None);
+        self.apply_resolved(Resolved { command, missing: Vec::new() }, None, None);
     }
 
     fn apply_resolved(
         &mut self,
         Resolved { command, missing }: Resolved,
+        act: Option<&Act>,
         responder: Option<oneshot::Sender<Answer>>,
     ) {
         let waiter = match &command {
@@ -152,7 +157,7 @@ impl<R: Reader> EngineLoop<R> {
             Command::StopWaiting(id) => Some(*id),
             _ => None,
         };
-        let mut reply = self.apply(command);
+        let mut reply = self.apply(command, act);
         for position in missing {
             match &mut reply {
                 Reply::Settled(results) => results.insert(position, Err(Refusal::UnknownJob)),
@@ -187,12 +192,20 @@ impl<R: Reader> EngineLoop<R> {
         self.apply_command(Command::Tick(Now { wall, mono: clock.mono }));
     }
 
-    fn apply(&mut self, command: Command) -> Reply {
+    fn apply(&mut self, command: Command, act: Option<&Act>) -> Reply {
         if let Command::SetPriority(targets, _) = &command {
             // The body says the priority. The new one is read from the store.
             targets.iter().for_each(|target| drop(self.bodies.take(target.seq)));
         }
-        let reply = self.engine.apply(fastrand::u64(..), command);
+        let entropy = fastrand::u64(..);
+        let reply = match act {
+            Some(act) => {
+                let audited = self.engine.apply_audited(entropy, command, act.entry());
+                act.applied(&audited);
+                audited.reply
+            }
+            None => self.engine.apply(entropy, command),
+        };
         let before = self.batch.mutations.len();
         let woken = self.engine.move_effects(&mut self.batch.mutations, &mut self.release.events);
         self.release.keys.append(&mut self.engine.take_key_changes());

@@ -7,7 +7,9 @@ use rota_engine::{Command, Engine, Enqueue, Fetch, Reply, WaiterId};
 use rota_model::envelope::NewJob;
 use rota_model::usage::{Usage, UsagePer};
 use rota_model::{DeadShardId, JobId, Millis, Seq, TenantId};
-use rota_store::{Body, HistoryRow, ListPage, ListQuery, Period, Record, StoreError};
+use rota_store::{
+    AuditPage, AuditQuery, Body, HistoryRow, ListPage, ListQuery, Period, Record, StoreError,
+};
 use tokio::sync::oneshot;
 
 use super::ask::{Answer, Ask, CallerScope, Delivery, Input, Unavailable};
@@ -191,6 +193,11 @@ impl Handle {
         until: Millis,
     ) -> Result<Vec<HistoryRow>, ReadError> {
         self.reads.ask(|reply| Read::History { period, queue, since, until, reply }).await
+    }
+
+    /// One page of the audit log.
+    pub async fn audit(&self, query: AuditQuery) -> Result<AuditPage, ReadError> {
+        self.reads.ask(|reply| Read::Audit(query, reply)).await
     }
 
     /// The stored part of a tenant's usage. The engine has the part that is not written yet.

@@ -1,5 +1,7 @@
 //! Turns a request into a command: resolves the job ids it names, on behalf of the caller.
 
+use std::sync::Arc;
+
 use rota_engine::{Command, Refusal, Reply, Resolved, Target};
 use rota_model::JobId;
 use rota_model::envelope::NewJob;
@@ -7,6 +9,7 @@ use rota_store::{Reader, StoreError};
 
 use super::ask::{Answer, Ask, CallerScope};
 use super::engine_loop::EngineLoop;
+use crate::audit::Act;
 
 /// On whose behalf a request is carried out; `None` for the server itself.
 pub(super) type Caller<'a> = Option<&'a CallerScope>;
@@ -14,13 +17,16 @@ pub(super) type Caller<'a> = Option<&'a CallerScope>;
 pub(super) enum Prepared {
     /// A command for the engine.
     Command(Resolved),
+    /// A command of an administrative act.
+    Act(Resolved, Arc<Act>),
     /// The request is answered without a command.
     Answer(Answer),
 }
 
-/// Whether a request adds jobs, schedules or keys. Such requests are refused while the disk is full.
+/// Whether a request adds jobs, schedules or keys, or entries to the audit log that no change depends on.
+/// Such requests are refused while the disk is full.
 pub(super) fn adds_data(ask: &Ask) -> bool {
-    let Ask::Command(command) = ask else { return false };
+    let (Ask::Command(command) | Ask::Act(command, _)) = ask else { return false };
     matches!(
         command,
         Command::Enqueue(_)
@@ -28,6 +34,7 @@ pub(super) fn adds_data(ask: &Ask) -> bool {
             | Command::TriggerCron(_)
             | Command::CreateKey(_)
             | Command::RotateKey(_)
+            | Command::Audit(_)
     )
 }
 
@@ -51,6 +58,18 @@ impl<R: Reader> EngineLoop<R> {
                     return Ok(Prepared::Answer(Answer::Reply(Reply::Refused(refusal))));
                 }
                 Prepared::Command(command.resolve(|id| self.target(id, caller))?)
+            }
+            Ask::Act(command, act) => {
+                let resolved = command.resolve(|id| self.target(id, caller))?;
+                Prepared::Act(resolved, act)
+            }
+            Ask::TrimAudit(limit) => {
+                let oldest = match self.engine.is_audit_trim_due() {
+                    true => self.resolver.oldest_audit(limit)?,
+                    false => return Ok(Prepared::Answer(Answer::Reply(Reply::Forgotten(0)))),
+                };
+                let command = Command::TrimAudit(oldest);
+                Prepared::Command(Resolved { command, missing: Vec::new() })
             }
             Ask::Explain(id) => {
                 let target = self.target(id, caller)?;

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use rota_model::usage::{Usage, UsagePer};
 use rota_model::{DeadShardId, JobId, Millis, Seq, TenantId};
-use rota_store::{Body, HistoryRow, ListPage, ListQuery, Period, Reader, Record, StoreError};
+use rota_store::{
+    AuditPage, AuditQuery, Body, HistoryRow, ListPage, ListQuery, Period, Reader, Record,
+    StoreError,
+};
 use tokio::runtime::Handle as Tokio;
 use tokio::sync::oneshot;
 
@@ -23,6 +26,7 @@ pub(super) enum Read {
     List(ListQuery, Responder<ListPage>),
     OldestDead(DeadShardId, usize, Responder<Vec<(Seq, Millis)>>),
     DeadSpan(Option<Vec<DeadShardId>>, Responder<Option<(Millis, Millis)>>),
+    Audit(AuditQuery, Responder<AuditPage>),
     History {
         period: Period,
         queue: String,
@@ -106,6 +110,7 @@ async fn serve<R: Reader>(reader: &mut R, read: Read, on_fatal: &dyn Fn(&str)) {
         Read::DeadSpan(shards, reply) => {
             answer(reply, reader.dead_span(shards.as_deref()).await, on_fatal);
         }
+        Read::Audit(query, reply) => answer(reply, reader.audit(&query).await, on_fatal),
         Read::History { period, queue, since, until, reply } => {
             answer(reply, reader.history(period, &queue, since, until).await, on_fatal);
         }

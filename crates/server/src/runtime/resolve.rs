@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use ahash::RandomState;
 use rota_engine::{Engine, InFlight, Target};
+use rota_model::audit::AuditStub;
 use rota_model::row::JobRow;
 use rota_model::{DueReplay, JobId, Millis, Overdue, Seq};
 use rota_store::{Found, Reader, StoreError};
@@ -99,6 +100,11 @@ impl<R: Reader> Resolver<R> {
         Ok(due)
     }
 
+    /// The oldest entries of the audit log, up to `limit`.
+    pub fn oldest_audit(&mut self, limit: usize) -> Result<Vec<AuditStub>, StoreError> {
+        self.tokio.block_on(self.reader.oldest_audit(limit))
+    }
+
     /// Forgets everything, when the engine is rebuilt from the store.
     pub fn reset(&mut self) {
         self.active.clear();
@@ -128,8 +134,8 @@ impl<R: Reader> Resolver<R> {
 
 fn collect_ids(ask: &Ask, ids: &mut Vec<JobId>) {
     match ask {
-        Ask::Command(command) => command.collect_ids(ids),
+        Ask::Command(command) | Ask::Act(command, _) => command.collect_ids(ids),
         Ask::Explain(job) => ids.push(*job),
-        Ask::Purge(_) | Ask::Replay(_) => {}
+        Ask::Purge(_) | Ask::Replay(_) | Ask::TrimAudit(_) => {}
     }
 }

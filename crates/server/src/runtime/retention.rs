@@ -1,4 +1,5 @@
-//! A background task that removes finished jobs whose retention has passed, a batch at a time.
+//! A background task that removes finished jobs and entries of the audit log whose retention has passed, a
+//! batch at a time.
 
 use std::time::Duration;
 
@@ -15,10 +16,15 @@ const BATCH_PAUSE: Duration = Duration::from_millis(5);
 /// Runs until the server stops.
 pub(super) async fn run(handle: Handle, batch: usize) {
     loop {
-        let removed = match handle.ask(Ask::Purge(batch)).await {
-            Answer::Reply(Reply::Forgotten(count)) => count,
-            _ => 0,
-        };
-        tokio::time::sleep(if removed > 0 { BATCH_PAUSE } else { IDLE_PAUSE }).await;
+        let jobs = removed(handle.ask(Ask::Purge(batch)).await);
+        let entries = removed(handle.ask(Ask::TrimAudit(batch)).await);
+        tokio::time::sleep(if jobs + entries > 0 { BATCH_PAUSE } else { IDLE_PAUSE }).await;
+    }
+}
+
+fn removed(answer: Answer) -> usize {
+    match answer {
+        Answer::Reply(Reply::Forgotten(count)) => count,
+        _ => 0,
     }
 }

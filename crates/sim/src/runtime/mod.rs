@@ -147,7 +147,7 @@ impl Runtime {
         let note = note::is_act(&command).then(|| note::note(ticket, AuditOutcome::Success));
         let entropy = self.entropy.next();
         let mut reply = match note.clone() {
-            Some(note) => self.engine.apply_audited(entropy, command.clone(), note).reply,
+            Some(note) => self.engine.apply_audited(entropy, command.clone(), Some(note)).reply,
             None => self.engine.apply(entropy, command.clone()),
         };
         let mut cost = self.engine.scheduler_steps() - before;

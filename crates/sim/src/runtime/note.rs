@@ -38,6 +38,7 @@ pub(super) fn is_act(command: &Command) -> bool {
             | Command::Prune(_)
             | Command::Replay(_)
             | Command::Forget(_)
+            | Command::TouchKeys(_)
             | Command::Audit(_)
             | Command::TrimAudit(_)
             | Command::Tick(_)

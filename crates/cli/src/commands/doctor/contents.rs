@@ -61,6 +61,11 @@ fn explain(damage: &Damage, dir: &Path) -> Finding {
         Rule::MissingInZones => {
             ("contents", "Lists do not show these jobs; they are run all the same.")
         }
+        Rule::AuditLog => {
+            let advice = "Somebody wrote to the database besides Rota. `rota audit verify`, with the same \
+                          --data, checks it again; compare it with a backup. No job is affected.";
+            return Finding::problem("audit", sentence(damage), advice);
+        }
         Rule::ErrorsWithoutJob | Rule::MalformedHistory => ("contents", "No job is affected."),
         _ => ("contents", "The server ends when it meets them."),
     };

@@ -1,16 +1,21 @@
 //! The caller: on whose behalf a request is carried out.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::http::{HeaderMap, StatusCode};
-use rota_identity::{ClientCertificate, Identity, Permission, Permissions};
+use rota_identity::{ClientCertificate, Identity, Method, Permission, Permissions};
 use rota_model::TenantId;
+use rota_model::audit::AuditActor;
 
 use super::{App, authentication};
 use crate::http::error::ApiError;
 
 /// Documents of the specification and clients use different names for the same header.
 const HEADERS: [&str; 3] = ["x-ojs-tenant", "x-ojs-tenant-id", "x-tenant-id"];
+
+/// The most characters of a subject in the audit log. Issuers of tokens choose its length.
+const MAX_PRINCIPAL: usize = 128;
 
 /// Who a request comes from: an operator, or a tenant, for whom other tenants do not exist.
 #[derive(Debug, Clone)]
@@ -68,6 +73,24 @@ impl Caller {
             None => Permissions::of_operator(),
         };
         Ok(Self { tenant, permissions, identity: None })
+    }
+
+    /// The caller, as the audit log names it.
+    pub(in crate::http) fn actor(&self, address: Option<IpAddr>) -> AuditActor {
+        let (principal, method) = match (&self.identity, &self.tenant) {
+            (Some(identity), _) => {
+                let subject: String = identity.subject.chars().take(MAX_PRINCIPAL).collect();
+                (subject.into(), identity.method.name())
+            }
+            (None, Some(tenant)) => (tenant.to_string().into(), Method::None.name()),
+            (None, None) => ("operator".into(), Method::None.name()),
+        };
+        AuditActor { principal, method: method.into(), tenant: self.tenant.clone(), address }
+    }
+
+    /// Whether the caller is an operator, even one that acts for a tenant.
+    pub(in crate::http) fn has_server_permission(&self) -> bool {
+        self.identity.as_ref().map_or(self.tenant.is_none(), |identity| identity.tenant.is_none())
     }
 
     /// The tenant; `None` for an operator.

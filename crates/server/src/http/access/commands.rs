@@ -14,8 +14,16 @@ impl Access {
     /// Sends a command. Jobs that it names are looked up on behalf of the caller; for all else, the caller
     /// of this function has checked whose it is.
     async fn send(&self, command: Command<JobId>) -> Answer {
-        let answer = self.app.handle.ask_as(self.scope(), Ask::Command(command)).await;
+        let answer = self.app.handle.ask_as(self.scope(), self.ask(command)).await;
         self.redacted(answer)
+    }
+
+    /// The request to the engine. A command of an act goes into the audit log.
+    pub(super) fn ask(&self, command: Command<JobId>) -> Ask {
+        match &self.act {
+            Some(act) => Ask::Act(command, act.clone()),
+            None => Ask::Command(command),
+        }
     }
 
     pub(super) async fn reply(&self, command: Command<JobId>) -> Result<Reply, ApiError> {

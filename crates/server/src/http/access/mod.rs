@@ -58,6 +58,7 @@ pub use view::{ScopedQuery, View};
 
 use super::error::ApiError;
 use super::{events, metrics};
+use crate::audit::{Act, Audit};
 use crate::identity::{Authenticator, TokenVerifier};
 use crate::runtime::{Answer, CallerScope, Clock, Events, Handle, Health, StreamTurns};
 
@@ -79,6 +80,7 @@ pub struct App {
     pub(super) cron_changes: Mutex<()>,
     pub(super) metrics: metrics::Metrics,
     authenticator: Authenticator,
+    pub(crate) audit: Arc<Audit>,
 }
 
 impl App {
@@ -102,6 +104,7 @@ impl App {
         let sockets = events::Remembered::new(settings.waiting().streams);
         let authenticator = Authenticator::new(&settings.auth, handle.keys().clone(), tokens);
         let metrics = metrics::Metrics::new(settings.metrics.labels);
+        let audit = Arc::new(Audit::new(settings.audit.acts_per_tenant));
         Self {
             handle,
             health,
@@ -114,6 +117,7 @@ impl App {
             cron_changes: Mutex::new(()),
             metrics,
             authenticator,
+            audit,
         }
     }
 
@@ -161,6 +165,8 @@ fn tenancy(settings: &Settings) -> Tenancy {
 pub struct Access {
     app: Arc<App>,
     caller: Caller,
+    /// The act that the request is, if it goes into the audit log.
+    act: Option<Arc<Act>>,
 }
 
 impl Deref for Access {
@@ -176,13 +182,14 @@ impl FromRequestParts<Arc<App>> for Access {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, ApiError> {
         let caller = parts.extensions.get::<Caller>().cloned().ok_or_else(ApiError::no_caller)?;
-        Ok(Self::new(app.clone(), caller))
+        let act = parts.extensions.get::<Arc<Act>>().cloned();
+        Ok(Self { act, ..Self::new(app.clone(), caller) })
     }
 }
 
 impl Access {
     pub(super) fn new(app: Arc<App>, caller: Caller) -> Self {
-        Self { app, caller }
+        Self { app, caller, act: None }
     }
 
     /// The tenant that the request comes from; `None` for an operator.
@@ -207,7 +214,7 @@ impl Access {
 
     /// What an operator may do; an error for a tenant. `what` is the subject of its message.
     pub(super) fn operator(&self, what: &str) -> Result<Operator<'_>, ApiError> {
-        let Some(tenant) = self.tenant() else { return Ok(Operator::new(&self.app.handle)) };
+        let Some(tenant) = self.tenant() else { return Ok(Operator::new(self)) };
         Err(caller::only_operators(what, tenant))
     }
 

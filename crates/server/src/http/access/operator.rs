@@ -3,21 +3,28 @@
 use rota_engine::{Command, Engine, Reply};
 use rota_model::JobId;
 
-use crate::runtime::{Handle, Unavailable};
+use super::Access;
+use crate::runtime::{Answer, Unavailable};
 
 /// The whole engine, for an operator.
 #[derive(Clone, Copy)]
 pub(in crate::http) struct Operator<'a> {
-    handle: &'a Handle,
+    access: &'a Access,
 }
 
 impl<'a> Operator<'a> {
-    pub(super) fn new(handle: &'a Handle) -> Self {
-        Self { handle }
+    pub(super) fn new(access: &'a Access) -> Self {
+        Self { access }
     }
 
     pub async fn command(self, command: Command<JobId>) -> Result<Reply, Unavailable> {
-        self.handle.command(command).await
+        match self.access.app.handle.ask(self.access.ask(command)).await {
+            Answer::Reply(reply) => Ok(reply),
+            Answer::Unavailable(why) => Err(why),
+            Answer::Fetched(_) | Answer::Explained(_) => {
+                unreachable!("a command is answered with a reply")
+            }
+        }
     }
 
     /// Runs a function that reads the engine's state.
@@ -25,6 +32,6 @@ impl<'a> Operator<'a> {
         self,
         look: impl FnOnce(&Engine) -> T + Send + 'static,
     ) -> Result<T, Unavailable> {
-        self.handle.look(look).await
+        self.access.app.handle.look(look).await
     }
 }

@@ -3,7 +3,7 @@
 use rota_engine::Explained;
 use rota_model::usage::{Usage, UsagePer};
 use rota_model::{DeadShardId, JobId, Millis, Seq, TenantId};
-use rota_store::{Body, HistoryRow, ListPage, Period, Record};
+use rota_store::{AuditPage, AuditQuery, Body, HistoryRow, ListPage, Period, Record};
 
 use super::Access;
 use super::view::{ScopedQuery, View};
@@ -37,6 +37,17 @@ impl Access {
         let (scope, namespaced) = (self.scope(), self.is_namespaced());
         let look = self.app.handle.look(move |engine| look(View::new(engine, &scope, namespaced)));
         look.await
+    }
+
+    /// One page of the audit log. A tenant sees the entries of its own callers.
+    pub(in crate::http) async fn audit_log(
+        &self,
+        mut query: AuditQuery,
+    ) -> Result<AuditPage, ApiError> {
+        if let Some(tenant) = self.tenant() {
+            query.tenant = Some(tenant.clone());
+        }
+        Ok(self.app.handle.audit(query).await?)
     }
 
     /// The job with this id; `None` if it belongs to another tenant than the caller.

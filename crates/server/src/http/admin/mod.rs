@@ -1,5 +1,6 @@
 //! The routes for operators, under `/ojs/v1/admin`.
 
+pub(super) mod audit;
 pub(super) mod bulk;
 pub(super) mod dead_letter;
 mod dead_letter_config;

@@ -48,6 +48,18 @@ pub struct Look {
 }
 
 impl Events {
+    /// A number that counts things of all tenants, hidden from a tenant.
+    pub fn hidden_number(&self, number: u64) -> String {
+        let at = Millis(0);
+        JobId::v7(at.0, self.numbers.hide(number, at)).to_string()
+    }
+
+    /// The number that [`Events::hidden_number`] has hidden in this process.
+    pub fn revealed_number(&self, text: &str) -> Option<u64> {
+        let id = JobId::parse(text).ok()?;
+        self.numbers.reveal(u128::from_be_bytes(id.to_bytes()))
+    }
+
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self {
