@@ -51,6 +51,7 @@ mod list_pages;
 mod maintenance;
 mod multiline_json;
 mod not_found;
+mod openapi;
 mod priority_change;
 mod query_params;
 mod queue_creation;

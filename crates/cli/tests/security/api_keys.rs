@@ -11,7 +11,14 @@ use crate::secured::{Secured, id_of, job, text_of};
 #[test]
 fn without_credentials_only_probes_and_the_manifest_are_answered() {
     let secured = Secured::start();
-    for path in ["/health", "/ready", "/ojs/v1/health", "/v1/health", "/ojs/manifest"] {
+    for path in [
+        "/health",
+        "/ready",
+        "/ojs/v1/health",
+        "/v1/health",
+        "/ojs/manifest",
+        "/ojs/v1/openapi.json",
+    ] {
         secured.server.get(path).expect(200);
     }
     for path in ["/ojs/v1/jobs", "/ojs/v1/queues", "/metrics", "/ojs/v1/admin/config", "/nowhere"] {

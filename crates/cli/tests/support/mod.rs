@@ -3,6 +3,7 @@
 // Each test binary uses its own part of this.
 #![allow(dead_code)]
 
+pub mod openapi;
 pub mod process;
 pub mod small_disk;
 pub mod wire;
@@ -251,7 +252,15 @@ impl Server {
         let mut text = String::new();
         response.body_mut().as_reader().read_to_string(&mut text)?;
         let body = serde_json::from_str(&text).unwrap_or(Value::Null);
-        Ok(Reply { status, headers, body, text })
+        let reply = Reply { status, headers, body, text };
+        openapi::check(&openapi::Checked {
+            method,
+            path,
+            status,
+            content_type: reply.header("content-type"),
+            text: &reply.text,
+        });
+        Ok(reply)
     }
 
     /// Enqueues a job and returns its id.

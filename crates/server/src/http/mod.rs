@@ -29,6 +29,7 @@ mod listen;
 mod manifest;
 mod metrics;
 mod name_pages;
+mod openapi;
 mod over_limit;
 mod params;
 mod queues;
@@ -120,6 +121,7 @@ fn served() -> Router<Arc<App>> {
         .route("/pools", get(admin::pools::list))
         .route("/pools/{name}", get(admin::pools::show))
         .route("/metrics", get(metrics::scrape))
+        .route("/openapi.json", get(openapi::show))
         .merge(cron::routes());
     let admin = Router::new()
         .route("/queues", get(admin::queues::list).post(admin::queue_config::create))

@@ -79,6 +79,7 @@ const ROUTES: &[(&str, &str, Needs, &[&[&str]])] = &[
     ("GET", "/metrics", SERVER, &[&["format"]]),
     ("GET", "/ojs/v1/metrics", SERVER, &[&["format"]]),
     ("GET", "/ojs/v1/health", NOTHING, &[]),
+    ("GET", "/ojs/v1/openapi.json", NOTHING, &[]),
     ("GET", "/ojs/v1/jobs", INSPECT, &[JOBS, PAGES, &["exclude_terminal"]]),
     ("POST", "/ojs/v1/jobs", ENQUEUE, &[]),
     ("POST", "/ojs/v1/jobs/bulk/{action}", ADMIN, &[]),
@@ -257,8 +258,14 @@ fn find(method: &Method, path: &str) -> Option<(Needs, &'static [&'static [&'sta
 
 /// Each route's method, path and permission.
 pub fn routes() -> impl Iterator<Item = (&'static str, &'static str, Option<Permission>)> {
-    ROUTES.iter().flat_map(|(methods, path, needs, _)| {
-        methods.split(' ').map(move |method| (method, *path, *needs))
+    routes_with_params().map(|(method, path, needs, _)| (method, path, needs))
+}
+
+/// Each route's method, path, permission and query parameters.
+pub(super) fn routes_with_params()
+-> impl Iterator<Item = (&'static str, &'static str, Needs, Vec<&'static str>)> {
+    ROUTES.iter().flat_map(|(methods, path, needs, groups)| {
+        methods.split(' ').map(move |method| (method, *path, *needs, groups.concat()))
     })
 }
 
@@ -330,10 +337,17 @@ mod tests {
     }
 
     #[test]
-    fn only_probes_and_the_manifest_need_no_permission() {
+    fn only_probes_and_descriptions_of_the_server_need_no_permission() {
         let open: Vec<&str> =
             ROUTES.iter().filter(|(_, _, needs, _)| needs.is_none()).map(|route| route.1).collect();
-        let expected = ["/ojs/manifest", "/health", "/v1/health", "/ready", "/ojs/v1/health"];
+        let expected = [
+            "/ojs/manifest",
+            "/health",
+            "/v1/health",
+            "/ready",
+            "/ojs/v1/health",
+            "/ojs/v1/openapi.json",
+        ];
         assert_eq!(open, expected);
     }
 }

@@ -37,7 +37,15 @@ fn is_supported(version: &str) -> bool {
 }
 
 fn is_always_answered(path: &str) -> bool {
-    matches!(path, "/ojs/manifest" | "/ojs/v1/health" | "/health" | "/ready" | "/metrics")
+    matches!(
+        path,
+        "/ojs/manifest"
+            | "/ojs/v1/openapi.json"
+            | "/ojs/v1/health"
+            | "/health"
+            | "/ready"
+            | "/metrics"
+    )
 }
 
 #[cfg(test)]

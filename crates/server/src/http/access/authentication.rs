@@ -40,9 +40,17 @@ fn unknown_certificate() -> ApiError {
         .header_text("www-authenticate", INVALID)
 }
 
-/// Probes and the manifest need no credentials: they tell nothing about anybody's jobs.
+/// Probes, the manifest and the OpenAPI document need no credentials: they tell nothing about anybody's jobs.
 fn is_public(path: &str) -> bool {
-    matches!(path, "/health" | "/ready" | "/v1/health" | "/ojs/v1/health" | "/ojs/manifest")
+    matches!(
+        path,
+        "/health"
+            | "/ready"
+            | "/v1/health"
+            | "/ojs/v1/health"
+            | "/ojs/v1/openapi.json"
+            | "/ojs/manifest"
+    )
 }
 
 impl From<Denied> for ApiError {

@@ -173,5 +173,5 @@ fn needs_tenant(path: &str) -> bool {
     let Some(rest) = path.strip_prefix("/v1/") else { return false };
     let first = rest.split('/').next().unwrap_or(rest);
     !(matches!(first, "admin" | "rate-limits")
-        || matches!(rest, "health" | "metrics" | "jobs" | "jobs/batch"))
+        || matches!(rest, "health" | "metrics" | "openapi.json" | "jobs" | "jobs/batch"))
 }
