@@ -64,6 +64,7 @@ fn an_act_says_who_did_what_and_why_and_is_there_after_a_crash() {
     assert_eq!(entry["outcome"], "success");
     assert_eq!(entry["principal"], "operator");
     assert_eq!(entry["auth_method"], "none");
+    assert_eq!(entry["source_ip"], "127.0.0.1");
     assert_eq!(entry["correlation_id"], "req-42");
     assert_eq!(entry["number"], 1);
     assert_eq!(

@@ -218,12 +218,6 @@ pub(super) fn paths() -> impl Iterator<Item = &'static str> {
     ROUTES.iter().map(|(_, path, ..)| *path)
 }
 
-/// Method and path of all routes.
-#[cfg(test)]
-pub(super) fn routes() -> impl Iterator<Item = (&'static str, &'static str)> {
-    ROUTES.iter().flat_map(|(methods, path, ..)| methods.split(' ').map(|method| (method, *path)))
-}
-
 /// Checks the caller's permission and the query string before the handler runs.
 pub(super) async fn check(request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
