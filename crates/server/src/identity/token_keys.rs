@@ -72,7 +72,7 @@ impl TokenKeys {
         let blocks = text.split_inclusive(END).filter(|block| block.contains(END));
         let keys = blocks.map(|block| {
             let start = block.find("-----BEGIN PUBLIC KEY-----").ok_or(TokenKeysError::NoPem)?;
-            key_of_pem(block[start..].as_bytes()).ok_or(TokenKeysError::NoPem)
+            key_of_pem(&block.as_bytes()[start..]).ok_or(TokenKeysError::NoPem)
         });
         let keys: Vec<TokenKey> = keys.collect::<Result<_, _>>()?;
         match keys.len() {

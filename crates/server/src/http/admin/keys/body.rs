@@ -47,7 +47,8 @@ impl CreateBody {
         let permissions = permissions(self.scopes.as_deref(), self.role.as_deref())?;
         let asked = tenant(self.tenant_id.as_deref(), self.tenant.as_deref())?;
         let lists = self.queues.is_some() || self.job_types.is_some();
-        if lists && permissions.allow(Permission::Server) {
+        // A tenant's request for this scope is refused whatever else it asks for.
+        if lists && grantor.tenant.is_none() && permissions.allow(Permission::Server) {
             let text = "must not be given with the scope 'server', which is for everything";
             return Err(Rejection::value("queues", text).into());
         }
