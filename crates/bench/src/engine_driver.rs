@@ -102,6 +102,7 @@ impl EngineDriver {
             start_at: None,
             expires: None,
             pending: false,
+            proven: false,
             body: self.body.clone(),
         };
         let jobs = classes.iter().enumerate().map(job).collect();

@@ -13,9 +13,9 @@ use rota_model::cron::Schedule;
 use rota_model::envelope::NewJob;
 use rota_model::row::JobRow;
 use rota_model::{
-    Class, ClassId, CronName, DeadLetterSettings, DeadShardId, Directive, DueReplay, JobId,
-    LimitKey, LimitNumbers, Live, Millis, Overdue, PoolConfig, PoolName, QueueName, Rate, Seq,
-    State, TenantConfig, TenantId, WorkerId,
+    Class, ClassId, CronName, DeadLetterSettings, DeadShardId, Directive, DueReplay, Feedback,
+    JobId, LimitKey, LimitNumbers, Live, Millis, Overdue, PoolConfig, PoolName, QueueName, Rate,
+    Seq, State, TenantConfig, TenantId, WorkerId,
 };
 use serde::{Deserialize, Serialize};
 
@@ -198,6 +198,8 @@ pub struct PutLimit {
     pub tenant: Option<TenantId>,
     /// New numbers: an override until then, or a declaration (`None`).
     pub numbers: Option<(NumbersEdit, Option<Millis>)>,
+    /// For whom a tenant's worker may pause the key; part of its declaration.
+    pub feedback: Option<Feedback>,
     /// A pause until then; a time in the past ends a pause.
     pub paused_until: Option<Millis>,
     pub reason: Option<String>,
@@ -265,6 +267,8 @@ pub struct Override {
     pub class: Class,
     /// JSON members without braces.
     pub body: Bytes,
+    /// See [`NewJob::proven`].
+    pub proven: bool,
 }
 
 /// Some of the oldest jobs of a tenant's dead letter in a queue.
@@ -345,6 +349,8 @@ pub struct CronSpec {
     pub class: Class,
     /// The body of its jobs; the id of each run is inserted.
     pub body: Bytes,
+    /// Whether the caller's credentials prove the tenant; see [`NewJob::proven`].
+    pub proven: bool,
     /// A JSON object for clients: type, args, options, description ...
     pub shown: Bytes,
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use rota_model::{
-    Ending, FairnessScope, LimitKey, LimitNumbers, PoolConfig, PoolName, PruningPolicy, ReplayRule,
-    RuleName, Starvation, TenantConfig, TenantId, Weight,
+    DeclaredLimit, Ending, FairnessScope, LimitKey, PoolConfig, PoolName, PruningPolicy,
+    ReplayRule, RuleName, Starvation, TenantConfig, TenantId, Weight,
 };
 
 pub use rota_model::{Cost, FairStrategy, PriorityScope};
@@ -48,9 +48,8 @@ pub struct Config {
     pub most_pauses: u32,
     /// Delay of a rescheduled job if it is unknown when a slot will be free.
     pub reschedule_ms: u64,
-    /// Limits shared by all tenants must be declared by an operator.
-    pub global_keys_declared: bool,
-    /// Each tenant has its own queues. Pools name them without the namespace.
+    /// Each tenant has its own queues. Pools name them without the namespace. Limits shared by all
+    /// tenants must be declared by an operator.
     pub queues_per_tenant: bool,
     /// The journal holds at least this many changes before counters are flushed.
     pub journal_entries: usize,
@@ -64,7 +63,7 @@ pub struct Config {
     /// From the configuration file. Settings made through the API override these.
     pub tenants: BTreeMap<TenantId, TenantConfig>,
     pub pools: BTreeMap<PoolName, PoolConfig>,
-    pub limits: BTreeMap<LimitKey, LimitNumbers>,
+    pub limits: BTreeMap<LimitKey, DeclaredLimit>,
 }
 
 /// Caps on what all tenants share.
@@ -245,7 +244,6 @@ impl Default for Config {
             longest_pause_ms: 60 * MINUTE,
             most_pauses: 100,
             reschedule_ms: 1_000,
-            global_keys_declared: false,
             queues_per_tenant: false,
             journal_entries: 400_000,
             usage_hours_ms: 35 * DAY,

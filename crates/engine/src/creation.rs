@@ -84,17 +84,13 @@ impl Engine {
             let change = PoolChange { origin: ConfigOrigin::File, config: Some(pool), active: 0 };
             self.scheduler.reconfigured(Reconfigured::Pool(name, change));
         }
-        for (key, numbers) in self.config.limits.clone() {
+        for (key, declaration) in self.config.limits.clone() {
             let queue = key.strip_prefix("queue:").and_then(|name| QueueName::stored(name).ok());
             if let Some(queue) = queue {
                 self.meters.give_queue_label(&queue, Asker::OPERATOR);
             }
             let ix = self.scheduler.limit(&Partition { key, tenant: None });
-            let row = LimitSettings {
-                declared: Some(numbers),
-                from_file: true,
-                ..LimitSettings::default()
-            };
+            let row = LimitSettings::of_file(Some(declaration));
             self.scheduler.reconfigured(Reconfigured::LimitSettings(ix, row));
         }
     }

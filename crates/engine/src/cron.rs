@@ -28,6 +28,9 @@ pub(crate) struct CronRow {
     pub enabled: bool,
     pub class: Class,
     pub body: String,
+    /// See [`CronSpec::proven`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub proven: bool,
     pub shown: String,
     pub created: Millis,
     pub last_run: Option<Millis>,
@@ -102,6 +105,7 @@ impl Cron {
             enabled: spec.enabled,
             class: spec.class.clone(),
             body: text(&spec.body),
+            proven: spec.proven,
             shown: text(&spec.shown),
             created: now,
             last_run: None,
@@ -200,6 +204,7 @@ mod tests {
                     policy: Policy::default().into(),
                 },
                 body: String::new(),
+                proven: false,
                 shown: stored.into(),
                 created: Millis(0),
                 last_run: None,

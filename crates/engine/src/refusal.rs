@@ -64,6 +64,8 @@ pub enum Refusal {
     UndeclaredKey {
         key: LimitKey,
     },
+    /// `feedback` belongs to a declaration, and the limit has none.
+    NotDeclared,
     TenantLimit {
         tenant: TenantId,
         limit: &'static str,

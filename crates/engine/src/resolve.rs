@@ -25,8 +25,8 @@ impl<J> Settle<J> {
     fn with_job<K>(self, job: K) -> Settle<K> {
         match self {
             Settle::Ack(Ack { holder, result, .. }) => Settle::Ack(Ack { job, holder, result }),
-            Settle::Nack(Nack { holder, failure, requeue, .. }) => {
-                Settle::Nack(Nack { job, holder, failure, requeue })
+            Settle::Nack(Nack { holder, failure, requeue, proven, .. }) => {
+                Settle::Nack(Nack { job, holder, failure, requeue, proven })
             }
         }
     }

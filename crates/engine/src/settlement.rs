@@ -34,6 +34,9 @@ pub struct Nack<J = Target> {
     pub failure: Failure,
     /// Return it to the queue at once, because the worker could not run it.
     pub requeue: bool,
+    /// Whether it is reported with the credentials of the job's tenant. An external limit then pauses
+    /// the tenant's own part of a shared key.
+    pub proven: bool,
 }
 
 /// A failed execution.

@@ -38,7 +38,7 @@ pub use dead_letter::{
 pub use durability::Durability;
 pub use fairness::{Cost, FairStrategy, FairnessScope, PriorityScope};
 pub use id::{IdKey, JobId, Seq};
-pub use limit::{LimitNumbers, OnLimit, Rate, RateLimit, Scope};
+pub use limit::{DeclaredLimit, Feedback, LimitNumbers, OnLimit, Rate, RateLimit, Scope};
 pub use name::{CronName, JobType, LimitKey, PoolName, QueueName, RuleName, TenantId, WorkerId};
 pub use nearest::nearest;
 pub use policy::{Directive, Exhaustion, Policy, RetryPolicy};

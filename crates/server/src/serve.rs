@@ -191,7 +191,6 @@ fn engine_config(settings: &Settings) -> Config {
         longest_pause_ms: ms(settings.limits.rate_limit_pause),
         most_pauses: settings.limits.rate_limit_pauses as u32,
         reschedule_ms: ms(settings.limits.reschedule_delay),
-        global_keys_declared: settings.tenancy.isolation == Isolation::Namespace,
         queues_per_tenant: settings.tenancy.isolation == Isolation::Namespace,
         usage_hours_ms: ms(settings.retention.usage_hours),
         usage_days_ms: ms(settings.retention.usage_days),

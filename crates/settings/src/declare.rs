@@ -16,7 +16,7 @@ macro_rules! settings {
             /// Includes the weights of `tenant_fairness`.
             pub tenants: BTreeMap<TenantId, TenantConfig>,
             pub pools: BTreeMap<PoolName, PoolConfig>,
-            pub rate_limits: BTreeMap<LimitKey, LimitNumbers>,
+            pub rate_limits: BTreeMap<LimitKey, DeclaredLimit>,
             /// Rules that replay jobs of the dead letter, in the order of their names.
             pub replay_rules: BTreeMap<RuleName, ReplayRule>,
             /// Rules that say whose clients' certificates are.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rota_identity::CertificateRule;
 use rota_model::{
-    Cost, Durability, FairStrategy, FairnessScope, JobType, LimitKey, LimitNumbers, PoolConfig,
+    Cost, DeclaredLimit, Durability, FairStrategy, FairnessScope, JobType, LimitKey, PoolConfig,
     PoolName, PriorityScope, PruningPolicy, ReplayRule, RuleName, TenantConfig, TenantId, Weight,
 };
 

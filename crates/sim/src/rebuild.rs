@@ -101,7 +101,8 @@ fn openings(engine: &Engine, queues: &[QueueName]) -> Vec<Command> {
         commands.push(Command::ClearLimit(key.clone(), tenant.clone()));
         let end = engine.now().wall.saturating_add_ms(1_000_000);
         let numbers = Some((LimitNumbers::default().into(), Some(end)));
-        let put = PutLimit { key, tenant, numbers, paused_until: None, reason: None };
+        let put =
+            PutLimit { key, tenant, numbers, feedback: None, paused_until: None, reason: None };
         commands.push(Command::PutLimit(Box::new(put)));
     }
     commands

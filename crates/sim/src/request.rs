@@ -93,7 +93,7 @@ pub struct Word {
 #[derive(Debug, Clone)]
 pub enum Verdict {
     Ack(Option<Bytes>),
-    Nack { failure: Failure, requeue: bool },
+    Nack { failure: Failure, requeue: bool, proven: bool },
 }
 
 /// Who asked; a waiting fetch waits under the same number.

@@ -1,11 +1,13 @@
 //! Faults injected on purpose, to prove that the oracle finds them.
 
-use rota_engine::{Command, Config, Effects, PutLimit, QueueSettings, Reply, TenantChange};
-use rota_model::{
-    DeadRow, FairnessScope, LimitNumbers, PoolConfig, QueueStrategy, Quota, Scope, TenantConfig,
-    TenantId, Weight,
+use rota_engine::{
+    Command, Config, Effects, EventKind, PutLimit, QueueSettings, Reply, TenantChange,
 };
-use rota_store::Mutation;
+use rota_model::{
+    DeadRow, FairnessScope, LimitNumbers, Millis, PoolConfig, QueueStrategy, Quota, Scope,
+    TenantConfig, TenantId, Weight,
+};
+use rota_store::{Mutation, RowKind};
 
 use crate::runtime::Step;
 
@@ -49,6 +51,12 @@ pub enum Sabotage {
     EarlyPrune,
     /// A limit that jobs carry is lifted without a request.
     SecretOverride,
+    /// A report with a tenant's credentials pauses a shared key for all tenants.
+    PauseForAll,
+    /// A report with a tenant's credentials pauses nothing.
+    DeafKey,
+    /// A key is declared without a request.
+    SecretDeclaration,
     /// A throttle is treated as a rate, so that starts are not evenly spaced.
     UnevenThrottle,
     /// One tenant has a larger weight than configured.
@@ -134,6 +142,34 @@ impl Sabotage {
                     key: limit.key.clone(),
                     tenant,
                     numbers: Some((LimitNumbers::default().into(), Some(end))),
+                    feedback: None,
+                    paused_until: None,
+                    reason: None,
+                }))
+            }
+            (Sabotage::DeafKey, Command::Settle(_)) => {
+                let paused = step.events.iter().find_map(|event| match &event.kind {
+                    EventKind::LimitAdjusted { key, tenant, .. } => Some((key, tenant.as_ref()?)),
+                    _ => None,
+                });
+                let (key, tenant) = paused?;
+                Command::PutLimit(Box::new(PutLimit {
+                    key: key.clone(),
+                    tenant: Some(tenant.clone()),
+                    numbers: None,
+                    feedback: None,
+                    paused_until: Some(Millis::ZERO),
+                    reason: None,
+                }))
+            }
+            (Sabotage::SecretDeclaration, Command::Enqueue(enqueue)) => {
+                let job = enqueue.jobs.iter().find(|job| job.proven)?;
+                let limit = job.class.policy.limit.as_ref()?;
+                Command::PutLimit(Box::new(PutLimit {
+                    key: limit.key.clone(),
+                    tenant: None,
+                    numbers: Some((limit.numbers.into(), None)),
+                    feedback: None,
                     paused_until: None,
                     reason: None,
                 }))
@@ -150,6 +186,7 @@ impl Sabotage {
                     key: limit.key.clone(),
                     tenant,
                     numbers: Some((numbers.into(), Some(end))),
+                    feedback: None,
                     paused_until: None,
                     reason: None,
                 }))
@@ -246,6 +283,15 @@ impl Sabotage {
                 for mutation in mutations {
                     if let Mutation::Bury(_, dead) = mutation {
                         self.falsify_dead(dead);
+                    }
+                }
+            }
+            Sabotage::PauseForAll => {
+                for mutation in mutations {
+                    if let Mutation::Put(RowKind::Limit, name, _) = mutation
+                        && let Some((_, key)) = name.clone().split_once('/')
+                    {
+                        *name = format!("/{key}").into();
                     }
                 }
             }

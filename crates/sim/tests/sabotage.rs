@@ -171,6 +171,21 @@ fn a_tenant_more_urgent_than_it_may_be() {
 }
 
 #[test]
+fn a_shared_key_that_one_tenant_pauses_for_all() {
+    assert!(finds_by(Theme::SharedKeys, Sabotage::PauseForAll, &[Rule::Limit]));
+}
+
+#[test]
+fn a_pause_of_a_tenants_own_part_that_does_not_hold() {
+    assert!(finds_by(Theme::SharedKeys, Sabotage::DeafKey, &[Rule::Limit]));
+}
+
+#[test]
+fn a_shared_key_that_no_operator_declared() {
+    assert!(finds(Sabotage::SecretDeclaration, &[Rule::Quota]));
+}
+
+#[test]
 fn a_schedule_that_does_not_run() {
     assert!(finds(Sabotage::SecretStop, &[Rule::Cron]));
 }

@@ -144,6 +144,7 @@ fn close_type(driver: &mut EngineDriver, class: &rota_model::Class) -> Result<()
         key: LimitKey::of_type(&class.kind),
         tenant: None,
         numbers: Some((numbers.into(), None)),
+        feedback: None,
         paused_until: None,
         reason: None,
     };

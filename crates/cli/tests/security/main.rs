@@ -12,6 +12,7 @@ mod audit;
 mod credential_lists;
 mod first_key;
 mod key_admin;
+mod limit_keys;
 mod matrix;
 mod secrets;
 mod secured;

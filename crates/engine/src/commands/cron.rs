@@ -65,6 +65,9 @@ impl From<NoRun> for Refusal {
 impl Engine {
     pub(crate) fn put_cron(&mut self, spec: &CronSpec) -> Reply {
         let tenant = &spec.class.tenant;
+        if let Err(refusal) = self.check_shared_key(&spec.class, spec.proven) {
+            return Reply::Refused(refusal);
+        }
         let created = self.crons.get(&spec.name).is_none();
         if created {
             let capped = self.crons.check_cap(self.asker(Some(tenant)));
@@ -192,6 +195,7 @@ impl Engine {
             start_at: None,
             expires: None,
             pending: false,
+            proven: cron.row.proven,
             body: envelope::body_of_run(&cron.row.body, name, scheduled_for),
         };
         self.admit(std::slice::from_ref(&job)).map_err(NoRun::NotAdmitted)?;

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use rota_model::mutation::{Mutation, RowKind};
-use rota_model::{ClassId, LimitKey, Millis, Rate, TenantId};
+use rota_model::{ClassId, Feedback, LimitKey, Millis, Rate, TenantId};
 
 use crate::command::{PutLimit, later};
 use crate::scheduler::Reconfigured;
-use crate::scheduler::limits::{KeyPause, LimitIx, LimitSettings, Override, Partition};
+use crate::scheduler::limits::{GateIx, KeyPause, LimitIx, LimitSettings, Override, Partition};
 use crate::{CapReached, Engine, EventKind, LimitStatus, Refusal, Reply};
 
 impl Engine {
@@ -31,6 +31,16 @@ impl Engine {
                 row.from_file = false;
             }
             None => {}
+        }
+        if let Some(feedback) = put.feedback {
+            (row.feedback, row.from_file) = (feedback, false);
+            if row.declared.is_none() {
+                self.forget_if_idle(ix);
+                return Reply::Refused(Refusal::NotDeclared);
+            }
+        }
+        if row.declared.is_none() {
+            row.feedback = Feedback::default();
         }
         if let Some(until) = put.paused_until {
             let reason = reason.clone().unwrap_or_else(|| "operator".into());
@@ -73,9 +83,7 @@ impl Engine {
     fn reset_limit(&mut self, ix: LimitIx) {
         let Partition { key, tenant } = &self.scheduler.limits().limit(ix).partition;
         let declared = self.config.limits.get(key).copied().filter(|_| tenant.is_none());
-        let row =
-            LimitSettings { declared, from_file: declared.is_some(), ..LimitSettings::default() };
-        self.set_limit_settings(ix, row);
+        self.set_limit_settings(ix, LimitSettings::of_file(declared));
     }
 
     /// Checks the cap on limits with settings, if the limit would become one.
@@ -112,9 +120,7 @@ impl Engine {
             self.out.mutations.push(Mutation::Remove(RowKind::Limit, name.as_str().into()));
         }
         self.scheduler.reconfigured(Reconfigured::LimitSettings(ix, row));
-        if partition.tenant.is_none() {
-            self.limit_scope_changed(&partition.key);
-        }
+        self.limit_scope_changed(&partition);
         // Emit the limit's events now: it may be forgotten next.
         self.emit_notices();
         self.limit_may_be_idle(ix);
@@ -136,21 +142,23 @@ impl Engine {
     }
 
     /// A handler has reported an external limit: pauses the job's key until then, for
-    /// `longest_pause_ms` at most. `None` if the job has no key, or its tenant has reached the cap
-    /// on limits with settings.
+    /// `longest_pause_ms` at most. With a tenant's credentials (`proven`), only the tenant's own part
+    /// of a shared key is paused, unless its declaration says otherwise. `None` if the job has no key,
+    /// or its tenant has reached the cap on limits with settings.
     pub(crate) fn pause_key(
         &mut self,
         class: ClassId,
         until: Millis,
         reason: &str,
+        proven: bool,
     ) -> Option<Millis> {
         let limit = self.classes.slot(class).class.policy.limit.clone()?;
         let gate = self.scheduler.gates_of(class).next()?;
         let longest = later(self.wall(), self.config.longest_pause_ms);
         let until = until.min(longest);
-        let limits = self.scheduler.limits();
-        let ix = limits.gate(gate).limit;
-        let paused_until = limits.limit(ix).settings.pause.as_ref().map(|pause| pause.until);
+        let ix = self.limit_to_pause(class, gate, proven);
+        let paused_until =
+            self.scheduler.limits().limit(ix).settings.pause.as_ref().map(|pause| pause.until);
         if paused_until.is_none_or(|paused| paused < until) && until > self.wall() {
             let reason: Arc<str> = reason.into();
             let limit_state = self.scheduler.limits().limit(ix);
@@ -162,12 +170,28 @@ impl Engine {
                 None => self.owner_of(class).cloned(),
             };
             let row = LimitSettings { pause, owner, ..limit_state.settings.clone() };
-            self.check_limit_cap(ix, &row).ok()?;
+            if self.check_limit_cap(ix, &row).is_err() {
+                self.forget_if_idle(ix);
+                return None;
+            }
             self.set_limit_settings(ix, row);
             let (key, until) = (limit.key, Some(until));
             self.emit(EventKind::LimitAdjusted { key, tenant, until, reason });
         }
         Some(until)
+    }
+
+    /// The limit that a report pauses: the job's, or its tenant's own part of it.
+    fn limit_to_pause(&mut self, class: ClassId, gate: GateIx, proven: bool) -> LimitIx {
+        let limits = self.scheduler.limits();
+        let ix = limits.gate(gate).limit;
+        let limit = limits.limit(ix);
+        let own_part_only = proven && limit.settings.feedback == Feedback::Tenant;
+        if limit.partition.tenant.is_some() || !own_part_only {
+            return ix;
+        }
+        let tenant = Some(self.classes.slot(class).class.tenant.clone());
+        self.scheduler.limit(&Partition { key: limit.partition.key.clone(), tenant })
     }
 
     /// The current use of a class's limit, for the answer to an enqueue.

@@ -1,6 +1,8 @@
 //! Which limits apply to which jobs, and the events when a limit is exceeded or released.
 
-use rota_model::{Class, ClassId, JobType, LimitKey, LimitNumbers, QueueName, Scope, Seq, State};
+use rota_model::{
+    Class, ClassId, JobType, LimitKey, LimitNumbers, QueueName, Scope, Seq, State, TenantId,
+};
 
 use crate::scheduler::limits::{Closed, ClosedNotice, GateIx, LimitIx, Partition};
 use crate::scheduler::{Notice, Reconfigured};
@@ -24,13 +26,43 @@ impl Engine {
     }
 
     /// The settings of a key were added, changed or removed: updates the queue or type that a
-    /// `queue:` or `type:` key applies to.
-    pub(crate) fn limit_scope_changed(&mut self, key: &LimitKey) {
+    /// `queue:` or `type:` key applies to, or the tenant whose own part of a shared key it is.
+    pub(crate) fn limit_scope_changed(&mut self, partition: &Partition) {
+        let Partition { key, tenant } = partition;
+        if let Some(tenant) = tenant {
+            self.update_own_part(key, tenant);
+            return;
+        }
         if let Some(name) = key.strip_prefix("queue:").and_then(|q| QueueName::stored(q).ok()) {
             self.update_queue_limit(&name);
         }
         if let Some(kind) = key.strip_prefix("type:").and_then(|t| JobType::parse(t).ok()) {
             self.scheduler.reconfigured(Reconfigured::Type(kind));
+        }
+    }
+
+    /// While a tenant's part of a key is paused, it applies to the tenant's jobs that share the key
+    /// with others, too.
+    fn update_own_part(&mut self, key: &LimitKey, tenant: &TenantId) {
+        let Some(tenant_ix) = self.tenants.find(tenant) else { return };
+        let own = Partition { key: key.clone(), tenant: Some(tenant.clone()) };
+        let shared = Partition { key: key.clone(), tenant: None };
+        let part = self.scheduler.limits().find(&own);
+        let is_paused = |ix: &LimitIx| {
+            let limit = self.scheduler.limits().limit(*ix);
+            limit.settings.pause.is_some()
+        };
+        let part = part.filter(is_paused);
+        let shared = match part {
+            Some(_) => self.scheduler.limit(&shared),
+            None => match self.scheduler.limits().find(&shared) {
+                Some(shared) => shared,
+                None => return,
+            },
+        };
+        self.scheduler.reconfigured(Reconfigured::OwnPart { shared, tenant: tenant_ix, part });
+        if part.is_none() {
+            self.limit_may_be_idle(shared);
         }
     }
 

@@ -60,11 +60,15 @@ impl Engine {
     ) -> Result<ClassId, Refusal> {
         let (seq, before) = (done.seq, done.class);
         let about = self.classes.slot(before).class.clone();
+        let limit = about.policy.limit.clone();
         let changed = change.map(|change| {
             // The job stays its tenant's.
             Class { tenant: about.tenant.clone(), ..change.class.clone() }
         });
         let about = changed.as_ref().unwrap_or(&about);
+        if let Some(change) = change.filter(|_| about.policy.limit != limit) {
+            self.check_shared_key(about, change.proven)?;
+        }
         self.check_classes(std::iter::once(about))?;
         // The queue may have been deleted; this creates it again.
         let class = match change {

@@ -69,9 +69,9 @@ impl Engine {
         }
         let paused = match nack.failure.limited_until {
             Some(until) if !nack.requeue => match self.final_ending(&active, &nack.failure) {
-                None => self.pause_for_limit(seq, &active, &nack.failure, until),
+                None => self.pause_for_limit(seq, &active, &nack, until),
                 Some(_) => {
-                    self.pause_key(active.class, until, &nack.failure.kind);
+                    self.pause_key(active.class, until, &nack.failure.kind, nack.proven);
                     None
                 }
             },
@@ -91,7 +91,7 @@ impl Engine {
     /// A failed or requeued execution that was to be cancelled: the job is cancelled instead.
     fn nack_of_cancelled(&mut self, seq: Seq, active: &Active, nack: &Nack) -> Settled {
         if let Some(until) = nack.failure.limited_until.filter(|_| !nack.requeue) {
-            self.pause_key(active.class, until, &nack.failure.kind);
+            self.pause_key(active.class, until, &nack.failure.kind, nack.proven);
         }
         self.record_failure(seq, active, &nack.failure, None);
         self.end_as_cancelled(seq, active);
@@ -105,16 +105,17 @@ impl Engine {
         &mut self,
         seq: Seq,
         active: &Active,
-        failure: &Failure,
+        nack: &Nack,
         until: Millis,
     ) -> Option<Outcome> {
+        let failure = &nack.failure;
         if active.pauses >= self.config.most_pauses {
             return None;
         }
         self.record_failure(seq, active, failure, None);
         let mut returned = active.clone();
         (returned.attempt, returned.pauses) = (active.attempt - 1, active.pauses + 1);
-        if self.pause_key(active.class, until, &failure.kind).is_some() {
+        if self.pause_key(active.class, until, &failure.kind, nack.proven).is_some() {
             return Some(self.return_to_queue(seq, &returned, true));
         }
         let due = until.min(later(self.wall(), self.config.longest_pause_ms)).max(self.wall());

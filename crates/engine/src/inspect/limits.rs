@@ -1,6 +1,6 @@
 //! Views of limits: single ones, pages of the list, and their metrics.
 
-use rota_model::{LimitKey, LimitNumbers, Millis, OnLimit, Rate, State, TenantId};
+use rota_model::{Feedback, LimitKey, LimitNumbers, Millis, OnLimit, Rate, State, TenantId};
 
 use crate::command::later;
 use crate::scheduler::limits::{GateIx, Limit, LimitIx, Partition};
@@ -82,6 +82,8 @@ pub struct LimitView {
     pub pause_reason: Option<String>,
     pub replaced: Option<(LimitNumbers, Millis)>,
     pub declared: Option<LimitNumbers>,
+    /// Part of the declaration.
+    pub feedback: Feedback,
     pub reason: Option<String>,
     /// Times that jobs began to wait, by [`LimitKind`], since the process began.
     pub exceeded: [u64; LimitKind::ALL.len()],
@@ -215,6 +217,7 @@ impl Engine {
                 .filter(|other| other.expires > wall)
                 .map(|other| (other.numbers, other.expires)),
             declared: limit.settings.declared,
+            feedback: limit.settings.feedback,
             reason: limit.settings.reason.as_ref().map(|reason| reason.to_string()),
             exceeded: self.limit_watch.times_exceeded(ix),
         }

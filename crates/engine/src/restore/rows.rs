@@ -71,16 +71,15 @@ impl Restore {
         let from_config = &engine.scheduler.limits().limit(ix).settings;
         let declared = row.declared.or(from_config.declared);
         let from_file = row.declared.is_none() && from_config.from_file;
+        let feedback = if from_file { from_config.feedback } else { row.feedback };
         let owner = row.owner.or_else(|| partition.owner());
-        let row = LimitSettings { declared, from_file, owner, ..row };
+        let row = LimitSettings { declared, feedback, from_file, owner, ..row };
         if let Some(owner) = &row.owner {
             engine.ensure_tenant_of_row(owner, engine.now.wall);
         }
         engine.limit_owners.add(row.owner.as_ref(), ix);
         engine.scheduler.reconfigured(Reconfigured::LimitSettings(ix, row));
-        if partition.tenant.is_none() {
-            engine.limit_scope_changed(&partition.key);
-        }
+        engine.limit_scope_changed(&partition);
         Ok(())
     }
 

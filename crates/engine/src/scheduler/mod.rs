@@ -30,6 +30,7 @@ mod next_in_pool;
 mod next_of_tenant;
 mod notice;
 mod offers;
+mod own_parts;
 mod parts;
 mod pick;
 mod placing;

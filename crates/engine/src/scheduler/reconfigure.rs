@@ -38,6 +38,12 @@ pub(crate) enum Reconfigured {
     Gates(ClassId, Box<[GateIx]>),
     /// The limit of a type was set or removed.
     Type(JobType),
+    /// A tenant's own part of a shared key was paused, or is no longer (`None`).
+    OwnPart {
+        shared: LimitIx,
+        tenant: TenantIx,
+        part: Option<LimitIx>,
+    },
     /// The class has no jobs left.
     ClassGone(ClassId),
     /// A limit's new settings.
@@ -70,6 +76,9 @@ impl Scheduler {
             }
             Reconfigured::Gates(class, gates) => self.set_gates(class, gates),
             Reconfigured::Type(name) => self.type_limit_changed(&name),
+            Reconfigured::OwnPart { shared, tenant, part } => {
+                self.set_own_part(shared, tenant, part);
+            }
             Reconfigured::ClassGone(class) => self.class_gone(class),
             Reconfigured::LimitSettings(limit, settings) => {
                 self.set_limit_settings(limit, settings)

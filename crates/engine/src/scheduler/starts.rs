@@ -278,7 +278,7 @@ impl Scheduler {
         let rules = self.class(class);
         let queue = self.queue(rules.queue).gate;
         let mut limits = [None; 3];
-        for (n, gate) in self.gates_of(class).chain(queue).enumerate() {
+        for (n, gate) in self.counting_gates_of(class).chain(queue).enumerate() {
             let limit = self.limits.gate(gate).limit;
             if !limits[..n].iter().flatten().any(|(other, _)| *other == limit) {
                 limits[n] = Some((limit, gate));

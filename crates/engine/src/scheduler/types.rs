@@ -110,15 +110,20 @@ impl Scheduler {
         }
     }
 
-    /// The gates that jobs of a class must pass, besides that of their queue: of their key, then of
-    /// their type.
+    /// The gates that jobs of a class must pass, besides that of their queue: of their key, of their
+    /// type, then of their tenant's own part of the key.
     pub fn gates_of(&self, class: ClassId) -> impl Iterator<Item = GateIx> {
+        self.counting_gates_of(class).chain(self.own_part_of(class))
+    }
+
+    /// Those of them that count the jobs: of their key and of their type.
+    pub(super) fn counting_gates_of(&self, class: ClassId) -> impl Iterator<Item = GateIx> {
         let rules = self.class(class);
         rules.gates.iter().copied().chain(self.types.get(rules.kind).gate)
     }
 
-    /// The limits of these gates.
+    /// The limits that count jobs of a class, besides that of their queue.
     pub fn keys_of(&self, class: ClassId) -> Vec<LimitIx> {
-        self.gates_of(class).map(|gate| self.limits.gate(gate).limit).collect()
+        self.counting_gates_of(class).map(|gate| self.limits.gate(gate).limit).collect()
     }
 }

@@ -66,7 +66,7 @@ fn discard(world: &mut World) -> Seq {
         json: br#""type":"E""#.to_vec().into(),
     };
     let job = world.target(seq);
-    let nack = Nack { job, holder: Holder::default(), failure, requeue: false };
+    let nack = Nack { job, holder: Holder::default(), failure, requeue: false, proven: false };
     world.apply(Command::Settle(vec![Settle::Nack(nack)]));
     assert_eq!(world.done[&seq].ending, Ending::DeadLetter);
     seq

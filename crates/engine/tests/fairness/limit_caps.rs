@@ -30,6 +30,7 @@ fn put(name: &str, who: Option<&str>) -> PutLimit {
         key: key(name),
         tenant: who.map(tenant),
         numbers: Some((numbers().into(), None)),
+        feedback: None,
         paused_until: None,
         reason: None,
     }

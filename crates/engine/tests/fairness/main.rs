@@ -19,6 +19,7 @@ mod limit_caps;
 mod limit_memory;
 mod noisy_tenants;
 mod on_limit;
+mod own_keys;
 mod own_workers;
 mod pools;
 mod priorities;

@@ -37,6 +37,7 @@ fn pause(world: &mut World, until: Option<Millis>) {
         key: LimitKey::parse("k").unwrap(),
         tenant: None,
         numbers: None,
+        feedback: None,
         paused_until: Some(until.unwrap_or(Millis(0))),
         reason: None,
     })));

@@ -39,6 +39,7 @@ fn put_at(
             policy: Policy::default().into(),
         },
         body: bytes::Bytes::from_static(br#""type":"often","args":[]"#),
+        proven: false,
         shown: bytes::Bytes::new(),
     };
     Command::PutCron(Box::new(spec))

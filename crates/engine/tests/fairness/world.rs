@@ -189,6 +189,7 @@ impl World {
             start_at: job.start_in.map(|ms| Millis(self.engine.now().wall.0 + ms)),
             expires: None,
             pending: false,
+            proven: false,
             body: vec![b'x'; job.size].into(),
         }
     }
@@ -288,6 +289,17 @@ impl World {
         self.fail(seq, limited_until, true)
     }
 
+    /// Reports a limit elsewhere, with or without the credentials of the job's tenant.
+    pub fn report(&mut self, seq: Seq, limited_until: Option<Millis>, proven: bool) {
+        let json = br#""type":"E","message":"m""#.to_vec().into();
+        let failure =
+            Failure { kind: "E".into(), code: None, retryable: true, limited_until, json };
+        let job = self.target(seq);
+        let nack = Nack { job, holder: Holder::default(), failure, requeue: false, proven };
+        let reply = self.apply(Command::Settle(vec![Settle::Nack(nack)]));
+        assert!(matches!(&reply, Reply::Settled(all) if all[0].is_ok()), "{reply:?}");
+    }
+
     pub fn fail(
         &mut self,
         seq: Seq,
@@ -297,7 +309,7 @@ impl World {
         let json = br#""type":"E","message":"m""#.to_vec().into();
         let failure = Failure { kind: "E".into(), code: None, retryable, limited_until, json };
         let job = self.target(seq);
-        let nack = Nack { job, holder: Holder::default(), failure, requeue: false };
+        let nack = Nack { job, holder: Holder::default(), failure, requeue: false, proven: false };
         match self.apply(Command::Settle(vec![Settle::Nack(nack)])) {
             Reply::Settled(mut all) => all.remove(0).unwrap(),
             other => panic!("{other:?}"),
@@ -319,6 +331,7 @@ impl World {
             key: LimitKey::parse(key).unwrap(),
             tenant: None,
             numbers: Some((numbers.into(), until)),
+            feedback: None,
             paused_until: None,
             reason: None,
         };

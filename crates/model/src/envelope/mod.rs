@@ -44,8 +44,52 @@ pub struct NewJob {
     pub expires: Option<Millis>,
     /// Whether the job waits for activation.
     pub pending: bool,
+    /// Whether its sender's credentials prove its tenant. Limits of such jobs are the tenant's own,
+    /// unless an operator has declared the key.
+    pub proven: bool,
     /// JSON members without the enclosing braces.
     pub body: Bytes,
+}
+
+/// On whose behalf a job is parsed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sender<'a> {
+    /// An operator, or a client that names no tenant.
+    Operator,
+    /// A client that names this tenant and proves nothing.
+    Named(&'a TenantId),
+    /// A client whose credentials are this tenant's.
+    Proven(&'a TenantId),
+}
+
+impl<'a> Sender<'a> {
+    /// The tenant that the sender names or proves.
+    #[must_use]
+    pub fn tenant(self) -> Option<&'a TenantId> {
+        match self {
+            Sender::Operator => None,
+            Sender::Named(tenant) | Sender::Proven(tenant) => Some(tenant),
+        }
+    }
+
+    /// The same sender, naming this tenant, whose job or schedule it changes.
+    #[must_use]
+    pub fn naming(self, tenant: &'a TenantId) -> Self {
+        if self.is_proven() { Sender::Proven(tenant) } else { Sender::Named(tenant) }
+    }
+
+    /// Whether the sender's credentials prove its tenant.
+    #[must_use]
+    pub fn is_proven(self) -> bool {
+        matches!(self, Sender::Proven(_))
+    }
+}
+
+/// A client without credentials.
+impl<'a> From<Option<&'a TenantId>> for Sender<'a> {
+    fn from(tenant: Option<&'a TenantId>) -> Self {
+        tenant.map_or(Sender::Operator, Sender::Named)
+    }
 }
 
 /// The rules that envelopes are validated against.
@@ -77,7 +121,7 @@ pub struct Tenancy {
     pub of_request: bool,
     /// Whether each tenant has its own queues.
     pub namespaced: bool,
-    /// The default scope of limits.
+    /// The default scope of limits. For senders with a tenant's credentials it is the tenant.
     pub limit_scope: Scope,
 }
 
@@ -94,14 +138,15 @@ impl Default for Tenancy {
 }
 
 /// Parses one envelope. `text` must have passed [`crate::json::check`]. `fresh_id` is the id if the
-/// client gives none. `caller` is the tenant of the request, if it has one.
-pub fn parse(
+/// client gives none.
+pub fn parse<'a>(
     text: &str,
     rules: &Rules,
     now: Millis,
     fresh_id: JobId,
-    caller: Option<&TenantId>,
+    sender: impl Into<Sender<'a>>,
 ) -> Result<NewJob, Rejection> {
+    let sender = sender.into();
     if text.len() > rules.max_job_bytes {
         return Err(Rejection::too_large(format!(
             "the job has {} bytes; at most {} are accepted",
@@ -125,8 +170,8 @@ pub fn parse(
         ),
         None => (fresh_id, false),
     };
-    let job_tenant = JobTenant::of(fields.meta, &rules.tenancy, caller)?;
-    let options = Options::read(&fields, rules, now)?;
+    let job_tenant = JobTenant::of(fields.meta, &rules.tenancy, sender.tenant())?;
+    let options = Options::read(&fields, rules, now, sender)?;
     if let Some(limit) = &options.limit {
         check_key(&limit.key, &options.queue, &kind)?;
     }
@@ -142,6 +187,7 @@ pub fn parse(
         start_at: options.start_at.as_ref().map(|w| w.at),
         expires: options.expires.as_ref().map(|w| w.at),
         pending: options.pending,
+        proven: sender.is_proven(),
         class: Class {
             queue,
             kind,

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::fields::Fields;
-use super::{Rules, queue_name, retry, string, wrong_type};
+use super::{Rules, Sender, queue_name, retry, string, wrong_type};
 use crate::limit::parse_rate_limit;
 use crate::time::parse_when;
-use crate::{Directive, Millis, QueueName, RateLimit, Rejection, RetryPolicy, json};
+use crate::{Directive, Millis, QueueName, RateLimit, Rejection, RetryPolicy, Scope, json};
 
 const PRIORITIES: std::ops::RangeInclusive<i64> = -100..=100;
 const MAX_TIMEOUT_MS: u64 = 366 * 24 * 3_600_000;
@@ -34,14 +34,19 @@ pub(super) struct Time<'a> {
 }
 
 impl<'a> Options<'a> {
-    pub fn read(fields: &Fields<'a>, rules: &Rules, now: Millis) -> Result<Self, Rejection> {
+    pub fn read(
+        fields: &Fields<'a>,
+        rules: &Rules,
+        now: Millis,
+        sender: Sender<'_>,
+    ) -> Result<Self, Rejection> {
         reject_unsupported(fields)?;
         let queue = match fields.option("queue") {
             Some(raw) => queue_name(raw, "queue")?,
             None => QueueName::default_queue(),
         };
         let options = Self {
-            limit: rate_limit(fields, &queue, rules)?,
+            limit: rate_limit(fields, &queue, default_scope(rules, sender))?,
             queue,
             priority: fields.option("priority").map_or(Ok(0), parse_priority)?,
             retry: retry_policy(fields)?,
@@ -95,15 +100,20 @@ fn retry_policy(fields: &Fields<'_>) -> Result<RetryPolicy, Rejection> {
     Ok(policy)
 }
 
+/// Whose counters a limit has that does not say so.
+fn default_scope(rules: &Rules, sender: Sender<'_>) -> Scope {
+    if sender.is_proven() { Scope::Tenant } else { rules.tenancy.limit_scope }
+}
+
 fn rate_limit(
     fields: &Fields<'_>,
     queue: &QueueName,
-    rules: &Rules,
+    default_scope: Scope,
 ) -> Result<Option<RateLimit>, Rejection> {
     let Some(raw) = fields.option("rate_limit") else { return Ok(None) };
     let value = serde_json::from_str(raw.get())
         .map_err(|_| wrong_type(raw, "rate_limit", "a JSON object"))?;
-    let limit = parse_rate_limit(&value, queue, rules.tenancy.limit_scope)?;
+    let limit = parse_rate_limit(&value, queue, default_scope)?;
     Ok((!limit.numbers.is_empty() || names_a_key(&value)).then_some(limit))
 }
 

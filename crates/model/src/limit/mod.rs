@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::LimitKey;
 
-pub use parse::{parse_numbers, parse_rate, parse_rate_limit};
+pub use parse::{parse_declaration, parse_feedback, parse_numbers, parse_rate, parse_rate_limit};
 
 /// The limit in a job's envelope. All jobs with one key share its counters, but each has its own
 /// numbers.
@@ -45,6 +45,48 @@ impl LimitNumbers {
     /// Whether nothing is limited.
     #[must_use]
     pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What an operator declares for a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DeclaredLimit {
+    /// The numbers, which replace those that jobs carry.
+    #[serde(flatten)]
+    pub numbers: LimitNumbers,
+    /// For whom a tenant's worker may pause the key.
+    #[serde(default)]
+    pub feedback: Feedback,
+}
+
+/// For whom a shared key is paused when a worker with a tenant's credentials reports an external limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Feedback {
+    /// For the jobs of that tenant.
+    #[default]
+    Tenant,
+    /// For the jobs of all tenants.
+    Shared,
+}
+
+impl Feedback {
+    /// Every variant.
+    pub const ALL: [Feedback; 2] = [Feedback::Tenant, Feedback::Shared];
+
+    /// The name in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Feedback::Tenant => "tenant",
+            Feedback::Shared => "shared",
+        }
+    }
+
+    /// Whether this is the default.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }

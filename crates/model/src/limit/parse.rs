@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{LimitNumbers, OnLimit, Rate, RateLimit, Scope};
+use super::{DeclaredLimit, Feedback, LimitNumbers, OnLimit, Rate, RateLimit, Scope};
 use crate::{LimitKey, QueueName, Rejection, duration, json};
 
 const MAX_PERIOD_MS: u64 = 366 * 24 * 3_600_000;
@@ -29,8 +29,9 @@ pub fn parse_rate_limit(
         }
         Some(_) => return Err(Rejection::field("rate_limit.key", "must be a string")),
     };
-    let on_limit = word(members, "on_limit", &OnLimit::ALL, OnLimit::as_str)?;
-    let scope = word(members, "scope", &Scope::ALL, Scope::as_str)?;
+    let on_limit =
+        word(members, "on_limit", "rate_limit.on_limit", &OnLimit::ALL, OnLimit::as_str)?;
+    let scope = word(members, "scope", "rate_limit.scope", &Scope::ALL, Scope::as_str)?;
     Ok(RateLimit {
         key,
         numbers: parse_numbers(members, "rate_limit")?,
@@ -83,6 +84,31 @@ pub fn parse_numbers(
     Ok(LimitNumbers { concurrency, rate, throttle })
 }
 
+/// Parses an operator's declaration of a key.
+pub fn parse_declaration(
+    members: &Map<String, Value>,
+    within: &str,
+) -> Result<DeclaredLimit, Rejection> {
+    let numbers = parse_numbers(members, within)?;
+    let feedback = parse_feedback(members, within)?.unwrap_or_default();
+    if numbers.is_empty() && !feedback.is_default() {
+        return Err(Rejection::value(
+            format!("{within}.feedback"),
+            "belongs to a declaration, which needs concurrency, rate or throttle",
+        ));
+    }
+    Ok(DeclaredLimit { numbers, feedback })
+}
+
+/// Parses `feedback` of a declaration.
+pub fn parse_feedback(
+    members: &Map<String, Value>,
+    within: &str,
+) -> Result<Option<Feedback>, Rejection> {
+    let field = format!("{within}.feedback");
+    word(members, "feedback", &field, &Feedback::ALL, Feedback::as_str)
+}
+
 /// Parses `{"limit": 100, "period": "PT1M"}`.
 pub fn parse_rate(value: &Value, field: &str) -> Result<Rate, Rejection> {
     let Value::Object(members) = value else {
@@ -119,6 +145,7 @@ fn period_ms(value: &Value, field: &str) -> Result<u64, Rejection> {
 fn word<T: Copy>(
     members: &Map<String, Value>,
     name: &str,
+    field: &str,
     all: &[T],
     text: fn(T) -> &'static str,
 ) -> Result<Option<T>, Rejection> {
@@ -126,10 +153,7 @@ fn word<T: Copy>(
     let found = all.iter().find(|variant| value.as_str() == Some(text(**variant)));
     found.copied().map(Some).ok_or_else(|| {
         let words: Vec<_> = all.iter().map(|variant| text(*variant)).collect();
-        Rejection::value(
-            format!("rate_limit.{name}"),
-            format!("must be one of {}", words.join(", ")),
-        )
+        Rejection::value(field.to_owned(), format!("must be one of {}", words.join(", ")))
     })
 }
 

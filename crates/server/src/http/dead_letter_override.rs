@@ -99,8 +99,8 @@ pub(super) fn apply(
     };
     let rules = Rules { tenancy, ..app.rules.clone() };
     let now = app.now();
-    let job = envelope::parse(&text, &rules, now, JobId::v7(now.0, 0), Some(owner))?;
-    Ok(Override { class: job.class, body: job.body })
+    let job = envelope::parse(&text, &rules, now, JobId::v7(now.0, 0), app.sender().naming(owner))?;
+    Ok(Override { class: job.class, body: job.body, proven: job.proven })
 }
 
 /// The job's object of this name, with the members of `change` added or replaced.

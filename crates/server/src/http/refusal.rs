@@ -112,6 +112,11 @@ impl From<Refusal> for ApiError {
                 "Leave 'scope' out to limit the tenant's own jobs, or let an operator \
                  PUT /ojs/v1/rate-limits/{key}.",
             ),
+            Refusal::NotDeclared => Self::validation(
+                "feedback",
+                "'feedback' belongs to a declaration, and this limit is not declared.",
+            )
+            .hint("Send concurrency, rate or throttle as well."),
             refusal @ (Refusal::TenantLimit { .. } | Refusal::QueueFull { .. }) => {
                 over_limit::error(refusal)
             }

@@ -136,7 +136,7 @@ fn parse(
         Kind::Ack => Settle::Ack(Ack { job, holder, result: result(app, members)? }),
         Kind::Nack => {
             let (failure, requeue) = failure(app, members)?;
-            Settle::Nack(Nack { job, holder, failure, requeue })
+            Settle::Nack(Nack { job, holder, failure, requeue, proven: app.sender().is_proven() })
         }
     })
 }

@@ -3,7 +3,7 @@ use std::ops::Deref;
 
 use rota_identity::CertificateRule;
 use rota_model::{
-    LimitKey, LimitNumbers, PoolConfig, PoolName, ReplayRule, RuleName, Starvation, TenantConfig,
+    DeclaredLimit, LimitKey, PoolConfig, PoolName, ReplayRule, RuleName, Starvation, TenantConfig,
     TenantId, Weight,
 };
 
@@ -21,7 +21,7 @@ use crate::table::Row;
 pub(crate) struct Collected {
     tenants: BTreeMap<TenantId, Located<TenantConfig>>,
     pools: BTreeMap<PoolName, Located<PoolConfig>>,
-    rate_limits: BTreeMap<LimitKey, Located<LimitNumbers>>,
+    rate_limits: BTreeMap<LimitKey, Located<DeclaredLimit>>,
     replay_rules: BTreeMap<RuleName, Located<ReplayRule>>,
     certificates: BTreeMap<RuleName, Located<CertificateRule>>,
     weights: BTreeMap<TenantId, Located<Weight>>,

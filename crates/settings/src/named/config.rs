@@ -2,10 +2,10 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use rota_identity::CertificateRule;
-use rota_model::limit::parse_numbers;
+use rota_model::limit::parse_declaration;
 use rota_model::name::NameError;
 use rota_model::{
-    LimitKey, LimitNumbers, PoolConfig, PoolName, Rejection, ReplayRule, RuleName, TenantConfig,
+    DeclaredLimit, LimitKey, PoolConfig, PoolName, Rejection, ReplayRule, RuleName, TenantConfig,
     TenantId,
 };
 use serde_json::{Map, Value};
@@ -48,16 +48,16 @@ impl NamedConfig for PoolConfig {
     }
 }
 
-impl NamedConfig for LimitNumbers {
+impl NamedConfig for DeclaredLimit {
     type Name = LimitKey;
 
     const NOUN: &'static str = "rate limit";
     const NAME_FIELD: &'static str = "key";
     const FIELDS: &'static [&'static str] =
-        &["concurrency", "rate", "period", "max_per_second", "throttle", "reason"];
+        &["concurrency", "rate", "period", "max_per_second", "throttle", "feedback", "reason"];
 
     fn parse(members: &Map<String, Value>) -> Result<Self, Rejection> {
-        parse_numbers(members, PARENT)
+        parse_declaration(members, PARENT)
     }
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn fields() -> Vec<(&'static str, &'static str)> {
     [
         of("tenants", TenantConfig::FIELDS),
         of("pools", PoolConfig::FIELDS),
-        of("rate_limits", LimitNumbers::FIELDS),
+        of("rate_limits", DeclaredLimit::FIELDS),
         of("replay_rules", ReplayRule::FIELDS),
         of("certificates", CertificateRule::FIELDS),
         of("tenant_fairness", &super::fairness::FIELDS),
@@ -145,7 +145,7 @@ mod tests {
     fn a_rejected_field_is_named_from_its_entry() {
         let members = json!({"rate": {"limit": 1}});
         let members = members.as_object().unwrap();
-        let rejection = <LimitNumbers as NamedConfig>::parse(members).unwrap_err();
+        let rejection = <DeclaredLimit as NamedConfig>::parse(members).unwrap_err();
         assert_eq!(field_and_problem(&rejection), ("rate.period".to_owned(), "is required"));
     }
 }

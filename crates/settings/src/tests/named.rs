@@ -41,7 +41,7 @@ fn the_file_names_tenants_pools_and_rate_limits() {
     assert_eq!(weight_of(&settings, "beta.inc"), Some(0.5));
     let payments = &settings.pools["payments"];
     assert_eq!((payments.strategy, payments.isolated), (QueueStrategy::Strict, true));
-    assert_eq!(settings.rate_limits["stripe:api"].concurrency, Some(5));
+    assert_eq!(settings.rate_limits["stripe:api"].numbers.concurrency, Some(5));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn the_variables_take_every_shape_of_the_documents() {
                 }
                 _ => {
                     let key = LimitKey::parse("stripe:api").unwrap();
-                    assert!(settings.rate_limits[&key].rate.is_some(), "{text}");
+                    assert!(settings.rate_limits[&key].numbers.rate.is_some(), "{text}");
                 }
             }
         }

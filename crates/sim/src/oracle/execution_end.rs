@@ -16,8 +16,8 @@ use super::world::{Job, World};
 enum Cause<'a> {
     Acked,
     Failed(&'a Failure),
-    /// It met a limit elsewhere that lasts until then.
-    Limited(Millis, &'a Failure),
+    /// It met a limit elsewhere that lasts until then; whether its worker has a tenant's credentials.
+    Limited(Millis, &'a Failure, bool),
     Requeued,
     Undelivered,
     Cancelled,
@@ -44,7 +44,7 @@ impl World {
         let allowed = causes.iter().any(|cause| match (cause, ready.undo) {
             (Cause::Undelivered, Some(undo)) => undo == taken_back(live, 0),
             (Cause::Requeued, None) => true,
-            (Cause::Limited(_, failure), Some(undo)) => {
+            (Cause::Limited(_, failure, _), Some(undo)) => {
                 limited && !self.is_final(live, failure) && undo == taken_back(live, 1)
             }
             (Cause::Lost, None) => left,
@@ -55,7 +55,7 @@ impl World {
             format!("job {} was taken back at {}: {lease:?}", live.seq, self.at)
         })?;
         let until = causes.iter().find_map(|cause| match cause {
-            Cause::Limited(until, _) => Some(*until),
+            Cause::Limited(until, _, proven) => Some((*until, *proven)),
             _ => None,
         });
         let class = self.jobs.get(&live.seq).map(|job| job.class.clone());
@@ -63,8 +63,8 @@ impl World {
         if let (true, Some(class), Some(started)) = (undelivered, &class, live.started) {
             self.undo_start(class, started);
         }
-        if let (Some(until), Some(class), Some(_)) = (until, class, ready.undo) {
-            self.pause_key(&class, until)?;
+        if let (Some((until, proven)), Some(class), Some(_)) = (until, class, ready.undo) {
+            self.pause_key(&class, until, proven)?;
         }
         if requeued && let Some(job) = self.jobs.get_mut(&live.seq) {
             job.requeues += 1;
@@ -85,20 +85,20 @@ impl World {
         if let Some(undo) = wait.undo {
             let longest = self.wall.saturating_add_ms(self.config.longest_pause_ms as i64);
             let right = causes.iter().any(|cause| match cause {
-                Cause::Limited(until, failure) => {
+                Cause::Limited(until, failure, proven) => {
+                    let alone = !self.has_key(seq) || !self.may_have_row(&job.class, *proven);
                     let until = (*until).min(longest).max(self.wall);
-                    due == until && !self.is_final(&live, failure)
+                    due == until && alone && !self.is_final(&live, failure)
                 }
                 _ => false,
             });
-            let alone = !self.has_key(seq) || !self.may_have_row(&job.class);
-            let may = self.may_pause(&live) && alone && undo == taken_back(&live, 1);
+            let may = self.may_pause(&live) && undo == taken_back(&live, 1);
             ensure(right && may, Rule::HandedTwice, || format!("job {seq} paused: {wait:?}"))?;
             return self.set_back(wait);
         }
         let allowed = causes.iter().any(|cause| match cause {
             Cause::Limited(..) if self.may_pause(&live) => false,
-            Cause::Limited(_, failure) | Cause::Failed(failure) => {
+            Cause::Limited(_, failure, _) | Cause::Failed(failure) => {
                 verdict(job, live.attempt, failure).is_none()
             }
             Cause::TimedOut => self.has_attempts_left(&live),
@@ -171,7 +171,7 @@ impl World {
             }
             Cause::Acked => finish.ending == Ending::Completed,
             Cause::Cancelled => finish.ending == Ending::Cancelled,
-            Cause::Failed(failure) | Cause::Limited(_, failure) => {
+            Cause::Failed(failure) | Cause::Limited(_, failure, _) => {
                 verdict(job, live.attempt, failure) == Some(finish.ending)
             }
             Cause::Lost | Cause::TimedOut => exhausted && finish.ending == by_policy,
@@ -186,16 +186,16 @@ impl World {
     /// first counts.
     pub(super) fn pause_after_failure(&mut self, live: &Live, context: &StepContext<'_>) -> Check {
         let until = match self.causes(live, context).first() {
-            Some(Cause::Limited(until, failure))
+            Some(Cause::Limited(until, failure, proven))
                 if live.is_cancel_requested() || self.is_final(live, failure) =>
             {
-                Some(*until)
+                Some((*until, *proven))
             }
             _ => None,
         };
         let class = self.jobs.get(&live.seq).map(|job| job.class.clone());
-        if let (Some(until), Some(class), State::Active) = (until, class, live.state) {
-            self.pause_key(&class, until)?;
+        if let (Some((until, proven)), Some(class), State::Active) = (until, class, live.state) {
+            self.pause_key(&class, until, proven)?;
         }
         Ok(())
     }
@@ -284,7 +284,7 @@ fn cause<'a>(settle: &'a Settle, live: &Live) -> Option<Cause<'a>> {
         Settle::Ack(_) => Cause::Acked,
         Settle::Nack(nack) if nack.requeue => Cause::Requeued,
         Settle::Nack(nack) => match nack.failure.limited_until {
-            Some(until) => Cause::Limited(until, &nack.failure),
+            Some(until) => Cause::Limited(until, &nack.failure, nack.proven),
             None => Cause::Failed(&nack.failure),
         },
     })

@@ -5,7 +5,9 @@
 //! should have been let in is checked by the slower of the two clocks, by which the engine counts limits.
 
 use rota_engine::{Capped, Command, NumbersEdit, PutLimit};
-use rota_model::{Class, LimitKey, LimitNumbers, Millis, Rate, RateLimit, Scope, TenantId};
+use rota_model::{
+    Class, Feedback, LimitKey, LimitNumbers, Millis, Rate, RateLimit, Scope, TenantId,
+};
 
 use super::stored_time::{Moment, Restart};
 use super::violation::{Check, Rule, ensure};
@@ -19,6 +21,8 @@ pub struct Key {
     pub declared: Option<LimitNumbers>,
     pub replaced: Option<(LimitNumbers, Millis)>,
     pub hold: Option<Millis>,
+    /// For whom a tenant with credentials may pause the key.
+    feedback: Feedback,
     starts: Vec<Start>,
 }
 
@@ -131,6 +135,9 @@ impl World {
 
     /// Whether jobs of this class wait for a pause, whatever else they do when they may not start.
     pub(super) fn waits_for_pause(&self, class: &Class) -> bool {
+        if self.own_part_is_paused(class) {
+            return true;
+        }
         let queue = (LimitKey::of_queue(&class.queue), None);
         let own_key = class.policy.limit.as_ref().map(|limit| &limit.key);
         self.limits_of(class).into_iter().any(|(partition, own)| {
@@ -143,8 +150,27 @@ impl World {
         })
     }
 
+    /// Whether the tenant's own part of a key that all share is paused.
+    fn own_part_is_paused(&self, class: &Class) -> bool {
+        let shared = class.policy.limit.as_ref().filter(|limit| limit.scope == Scope::Global);
+        let own = shared.map(|limit| (limit.key.clone(), Some(class.tenant.clone())));
+        let hold = own.and_then(|own| self.limits.get(&own)?.hold);
+        hold.is_some_and(|until| until > self.wall)
+    }
+
+    /// Whether jobs of this class may come in from a tenant with credentials.
+    pub(super) fn key_is_allowed(&self, class: &Class) -> bool {
+        class.policy.limit.as_ref().is_none_or(|limit| {
+            let shared = self.limits.get(&(limit.key.clone(), None));
+            limit.scope == Scope::Tenant || shared.is_some_and(|key| key.declared.is_some())
+        })
+    }
+
     /// Whether a job of this class certainly may start, as far as limits go.
     pub(super) fn limits_are_open(&self, class: &Class) -> bool {
+        if self.own_part_is_paused(class) {
+            return false;
+        }
         let at = self.limit_at;
         self.limits_of(class).into_iter().all(|(partition, own)| {
             let none = Key::default();
@@ -167,6 +193,9 @@ impl World {
 
     /// A job of this class starts now: it must be allowed to, and is counted.
     pub(super) fn start_limited(&mut self, class: &Class) -> Check {
+        ensure(!self.own_part_is_paused(class), Rule::Limit, || {
+            format!("a job started though its tenant's part of the key is paused: {class:?}")
+        })?;
         let (at, wall) = (self.limit_at, self.wall);
         for (partition, own) in self.limits_of(class) {
             let active = self.active_of(&partition);
@@ -219,7 +248,7 @@ impl World {
     pub(super) fn control_limits(&mut self, command: &Command) {
         match command {
             Command::PutLimit(put) => {
-                let PutLimit { key, tenant, numbers, paused_until, .. } = &**put;
+                let PutLimit { key, tenant, numbers, feedback, paused_until, .. } = &**put;
                 let wall = self.wall;
                 let known = self.limits.entry((key.clone(), tenant.clone())).or_default();
                 match *numbers {
@@ -230,6 +259,10 @@ impl World {
                     }
                     None => {}
                 }
+                known.feedback = feedback.unwrap_or(known.feedback);
+                if known.declared.is_none() {
+                    known.feedback = Feedback::default();
+                }
                 if let Some(until) = *paused_until {
                     known.hold = (until > wall).then_some(until);
                 }
@@ -237,6 +270,7 @@ impl World {
             Command::ClearLimit(key, tenant) => {
                 let known = self.limits.entry((key.clone(), tenant.clone())).or_default();
                 (known.declared, known.replaced, known.hold) = (None, None, None);
+                known.feedback = Feedback::default();
             }
             _ => {}
         }
@@ -252,31 +286,41 @@ impl World {
     }
 
     /// A handler met a limit elsewhere: nothing of the key starts until then, unless its tenant has as
-    /// many keys on disk as it may have.
-    pub(super) fn pause_key(&mut self, class: &Class, until: Millis) -> Check {
+    /// many keys on disk as it may have. With credentials it speaks for its own part of the key.
+    pub(super) fn pause_key(&mut self, class: &Class, until: Millis, proven: bool) -> Check {
         let Some(limit) = &class.policy.limit else { return Ok(()) };
         let longest = self.wall.saturating_add_ms(self.config.longest_pause_ms as i64);
         let (until, wall) = (until.min(longest), self.wall);
         if until <= wall {
             return Ok(());
         }
-        if !self.limit_rows.contains_key(&row_of(class, limit)) {
-            return ensure(!self.may_have_row(class), Rule::Limit, || {
+        let (key, tenant) = self.to_pause(class, limit, proven);
+        if !self.limit_rows.contains_key(&row_of(&key, tenant.as_ref())) {
+            return ensure(!self.may_have_row(class, proven), Rule::Limit, || {
                 format!("the key {} was not paused until {until}", limit.key)
             });
         }
-        let tenant = (limit.scope == Scope::Tenant).then(|| class.tenant.clone());
-        let key = self.limits.entry((limit.key.clone(), tenant)).or_default();
+        let key = self.limits.entry((key, tenant)).or_default();
         if key.hold.is_none_or(|known| known < until) {
             key.hold = Some(until);
         }
         Ok(())
     }
 
+    /// What a handler's word pauses.
+    fn to_pause(&self, class: &Class, limit: &RateLimit, proven: bool) -> Partition {
+        let key = limit.key.clone();
+        let shared = self.limits.get(&(key.clone(), None));
+        let feedback = shared.map_or(Feedback::default(), |key| key.feedback);
+        let own = limit.scope == Scope::Tenant || proven && feedback == Feedback::Tenant;
+        (key, own.then(|| class.tenant.clone()))
+    }
+
     /// A pause of the key that these jobs carry may be written down.
-    pub(super) fn may_have_row(&self, class: &Class) -> bool {
+    pub(super) fn may_have_row(&self, class: &Class, proven: bool) -> bool {
         let Some(limit) = &class.policy.limit else { return false };
-        self.limit_rows.contains_key(&row_of(class, limit))
+        let (key, tenant) = self.to_pause(class, limit, proven);
+        self.limit_rows.contains_key(&row_of(&key, tenant.as_ref()))
             || self.cap_has_room(Capped::RateLimits, &class.tenant, 0)
     }
 
@@ -287,16 +331,14 @@ impl World {
             let tenant = TenantId::parse(tenant).ok();
             let known = self.limits.entry((LimitKey::stored(key), tenant)).or_default();
             (known.declared, known.replaced, known.hold) = (None, None, None);
+            known.feedback = Feedback::default();
         }
     }
 }
 
-/// The name on disk of the limit that these jobs carry.
-fn row_of(class: &Class, limit: &RateLimit) -> String {
-    match limit.scope {
-        Scope::Tenant => format!("{}/{}", class.tenant, limit.key),
-        Scope::Global => format!("/{}", limit.key),
-    }
+/// The name on disk of a limit.
+fn row_of(key: &LimitKey, tenant: Option<&TenantId>) -> String {
+    format!("{}/{key}", tenant.map_or("", |tenant| &**tenant))
 }
 
 /// Nine tenths of the interval; where it is under 10 milliseconds, 5 milliseconds less.

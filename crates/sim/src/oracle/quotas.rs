@@ -56,6 +56,14 @@ impl World {
             ensure(!dropped, Rule::Quota, || "jobs made room for what was refused".into())?;
             return self.check_refusal(refusal, &enqueue.jobs);
         }
+        if let (Command::Enqueue(enqueue), Reply::Enqueued(_)) =
+            (&context.step.command, &context.step.reply)
+        {
+            let proven = enqueue.jobs.iter().find(|job| job.proven);
+            ensure(proven.is_none_or(|job| self.key_is_allowed(&job.class)), Rule::Quota, || {
+                format!("a key that is not its own came in: {proven:?}")
+            })?;
+        }
         let tenants: BTreeSet<&TenantId> =
             context.brought.iter().map(|job| &job.class.tenant).collect();
         tenants.into_iter().try_for_each(|tenant| self.check_quota(tenant, context))?;
@@ -163,6 +171,12 @@ impl World {
                     drops && by_jobs && self.ready_of(queue, tenant.as_ref()) + bound >= is + more;
                 is == *depth && is + more > *bound && !enough
             }
+            Refusal::UndeclaredKey { key } => jobs.iter().any(|job| {
+                let limit = job.class.policy.limit.as_ref();
+                job.proven
+                    && limit.is_some_and(|limit| limit.key == *key)
+                    && !self.key_is_allowed(&job.class)
+            }),
             _ => true,
         };
         ensure(right, Rule::Quota, || format!("refused without a reason: {refusal:?}"))

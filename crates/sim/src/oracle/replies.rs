@@ -76,7 +76,13 @@ impl World {
             ) => {
                 same_length(targets, outcomes)?;
                 let mut both = targets.iter().zip(outcomes);
-                both.try_for_each(|(target, outcome)| check_changed(&step.command, target, outcome))
+                both.try_for_each(|(target, outcome)| match (&step.command, outcome) {
+                    (Command::RetryAs(_, change), Err(Refusal::UndeclaredKey { .. })) => {
+                        let right = change.proven && !self.key_is_allowed(&change.class);
+                        ensure(right, Rule::Reply, || format!("{outcome:?} for {change:?}"))
+                    }
+                    (command, outcome) => check_changed(command, target, outcome),
+                })
             }
             (Command::Prune(_), Reply::Forgotten(count)) => {
                 let deleted = step.mutations.iter();

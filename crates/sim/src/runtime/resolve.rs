@@ -134,8 +134,8 @@ impl Runtime {
         let holder = word.holder;
         Ok(match word.verdict {
             Verdict::Ack(result) => Settle::Ack(Ack { job, holder, result }),
-            Verdict::Nack { failure, requeue } => {
-                Settle::Nack(Nack { job, holder, failure, requeue })
+            Verdict::Nack { failure, requeue, proven } => {
+                Settle::Nack(Nack { job, holder, failure, requeue, proven })
             }
         })
     }

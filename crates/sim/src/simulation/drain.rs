@@ -91,7 +91,8 @@ fn obstacles(engine: &Engine, unlimited: bool) -> Vec<Request> {
         if unlimited {
             let end = engine.now().wall.saturating_add_ms(LONG_MS);
             let numbers = Some((LimitNumbers::default().into(), Some(end)));
-            let put = PutLimit { key, tenant, numbers, paused_until: None, reason: None };
+            let put =
+                PutLimit { key, tenant, numbers, feedback: None, paused_until: None, reason: None };
             requests.push(Request::PutLimit(Box::new(put)));
         }
     }

@@ -89,6 +89,7 @@ impl EngineDriver {
                 start_at: None,
                 expires: None,
                 pending: false,
+                proven: false,
                 body: bytes::Bytes::from_static(br#""type":"sim.work","args":[]"#),
             }
         });
@@ -127,7 +128,7 @@ impl EngineDriver {
                 limited_until: None,
                 json: br#""type":"broken","message":"no""#.to_vec().into(),
             };
-            Settle::Nack(Nack { job, holder, failure, requeue: false })
+            Settle::Nack(Nack { job, holder, failure, requeue: false, proven: false })
         };
         match self.apply(Command::Settle(vec![settle])) {
             Reply::Settled(all) if all.iter().all(Result::is_ok) => Ok(()),

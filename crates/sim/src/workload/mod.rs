@@ -30,6 +30,8 @@ pub struct Workload {
     aside: Rng,
     /// For the scopes of pools alone.
     scopes: Rng,
+    /// For who has credentials.
+    proofs: Rng,
     profile: Profile,
     next_ticket: u64,
     /// Ids of jobs that may exist.
@@ -57,6 +59,7 @@ impl Workload {
         let mut workload = Self {
             scopes: rng.clone().fork(),
             aside: rng.clone().fork().fork(),
+            proofs: rng.clone().fork().fork().fork(),
             rng,
             profile,
             next_ticket: 0,

@@ -71,7 +71,8 @@ impl Workload {
     fn retry(&mut self, now: Now) -> Request {
         match self.aside.below(4) {
             0 => {
-                let change = Override { class: self.class(), body: body() };
+                let change =
+                    Override { class: self.class(), body: body(), proven: self.proofs.percent(30) };
                 match self.known_id() {
                     Some(id) => Request::RetryAs(id, Box::new(change)),
                     None => Request::Tick,
@@ -164,6 +165,7 @@ impl Workload {
             enabled: self.rng.percent(90),
             class,
             body: body(),
+            proven: self.proofs.percent(10),
             shown: bytes::Bytes::new(),
         }))
     }

@@ -81,6 +81,8 @@ impl Population {
         let hostile = tenants.first().filter(|_| theme == Theme::Hostile).cloned();
         let pools = if theme.has_pools() || rng.percent(25) { rng.between(1, 3) } else { 0 };
         let pool = |n: u64| PoolName::parse(&format!("p{n}")).expect("the name is valid");
+        // Enough reports that tenants pause their own parts of these keys.
+        let own_parts = if theme == Theme::SharedKeys { 60 } else { 0 };
         Self {
             theme,
             tenants,
@@ -98,7 +100,7 @@ impl Population {
                 Theme::Loud => 40,
                 _ => rng.one_of([0, 0, 15, 60]),
             },
-            limited_elsewhere: rng.one_of([0, 0, 30]),
+            limited_elsewhere: rng.one_of([0, 0, 30]).max(own_parts),
             choosy: if theme == Theme::Hostile { 50 } else { rng.one_of([0, 0, 0, 20]) },
         }
     }

@@ -43,7 +43,8 @@ impl Workload {
             let ahead = self.rng.one_of([-1_000, 0, 500, 10_000, 90_000, 900_000]);
             now.wall.saturating_add_ms(ahead)
         });
-        NewJob { id, id_given, class: self.class(), start_at, expires, pending, body: body() }
+        let (class, proven) = (self.class(), self.proofs.percent(20));
+        NewJob { id, id_given, class, start_at, expires, pending, proven, body: body() }
     }
 
     pub(super) fn class(&mut self) -> Class {

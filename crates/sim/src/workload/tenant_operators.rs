@@ -1,7 +1,7 @@
 //! Random operator requests about tenants, limits and pools.
 
 use rota_engine::{Now, PutLimit};
-use rota_model::{FairnessScope, LimitKey, PoolConfig, QueueStrategy, TenantId, Weight};
+use rota_model::{FairnessScope, Feedback, LimitKey, PoolConfig, QueueStrategy, TenantId, Weight};
 
 use super::{Theme, Workload, population};
 use crate::request::Request;
@@ -57,13 +57,22 @@ impl Workload {
         let (key, tenant) = self.some_key();
         let ahead = self.rng.one_of([500, 5_000, 60_000]);
         let until = now.wall.saturating_add_ms(ahead);
-        let mut put = PutLimit { key, tenant, numbers: None, paused_until: None, reason: None };
+        let mut put = PutLimit {
+            key,
+            tenant,
+            numbers: None,
+            feedback: None,
+            paused_until: None,
+            reason: None,
+        };
         match self.rng.weighted([40, 30, 20, 10]) {
             0 => put.numbers = Some((population::numbers(&mut self.rng).into(), None)),
             1 => put.numbers = Some((population::numbers(&mut self.rng).into(), Some(until))),
             2 => put.paused_until = Some(until),
             _ => put.paused_until = Some(now.wall),
         }
+        let declares = put.numbers.is_some_and(|(_, expires)| expires.is_none());
+        put.feedback = declares.then(|| self.proofs.one_of(Feedback::ALL));
         Request::PutLimit(Box::new(put))
     }
 

@@ -108,7 +108,11 @@ impl Workload {
     fn word(&mut self, index: usize, job: Delivery, now: Now) -> Word {
         let name = self.workers[index].name.clone();
         let verdict = if self.rng.percent(self.profile.failures) {
-            Verdict::Nack { failure: self.failure(now), requeue: self.rng.percent(20) }
+            Verdict::Nack {
+                failure: self.failure(now),
+                requeue: self.rng.percent(20),
+                proven: self.proofs.percent(50),
+            }
         } else {
             Verdict::Ack(self.rng.percent(30).then(|| "42".into()))
         };

@@ -15,6 +15,7 @@ use super::{History, Sleepers, Waitlist, Window};
 use crate::Now;
 use crate::queue::QueueIx;
 use crate::scheduler::small_map::SmallMap;
+use crate::tenant::TenantIx;
 
 /// A key with its counters and settings, for all tenants or for one.
 pub(crate) struct Limit {
@@ -43,6 +44,9 @@ pub(crate) struct Limit {
     pub booked_jobs: BookedJobs,
     /// How often in a row a job was rescheduled because no slot was free. It lengthens the next wait.
     pub times_rescheduled: u32,
+    /// For a key that tenants share: the tenants whose own part of it is paused, each with the gate of
+    /// that part.
+    pub own_parts: BTreeMap<TenantIx, GateIx>,
 }
 
 /// The least time for which the starts of a key are remembered.
@@ -69,6 +73,7 @@ impl Limit {
             timers: BTreeMap::new(),
             booked_jobs: BookedJobs::default(),
             times_rescheduled: 0,
+            own_parts: BTreeMap::new(),
         }
     }
 
@@ -183,7 +188,10 @@ impl Limit {
 
     /// Whether no job uses it and it has no settings.
     pub fn is_unused(&self) -> bool {
-        self.active == 0 && self.gates.is_empty() && self.settings == LimitSettings::default()
+        self.active == 0
+            && self.gates.is_empty()
+            && self.own_parts.is_empty()
+            && self.settings == LimitSettings::default()
     }
 
     /// Until when starts are remembered; `None` if there are none.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rota_model::{LimitNumbers, Millis, TenantId};
+use rota_model::{DeclaredLimit, Feedback, LimitNumbers, Millis, TenantId};
 use serde::{Deserialize, Serialize};
 
 /// What operators, tenants and handlers have set for a key, as stored.
@@ -15,6 +15,9 @@ pub(crate) struct LimitSettings {
     pub replaced: Option<Override>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declared: Option<LimitNumbers>,
+    /// Part of the declaration.
+    #[serde(default, skip_serializing_if = "Feedback::is_default")]
+    pub feedback: Feedback,
     /// The declaration comes from the configuration file, which is read at each start, so it is not
     /// stored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -31,7 +34,19 @@ impl LimitSettings {
     pub fn written(&self) -> Option<Self> {
         let declared = self.declared.filter(|_| !self.from_file);
         let has_any = self.pause.is_some() || self.replaced.is_some() || declared.is_some();
-        has_any.then(|| Self { declared, from_file: false, ..self.clone() })
+        let feedback = declared.map_or(Feedback::default(), |_| self.feedback);
+        has_any.then(|| Self { declared, feedback, from_file: false, ..self.clone() })
+    }
+
+    /// Settings with the declaration of the configuration file, if it has one.
+    pub fn of_file(declaration: Option<DeclaredLimit>) -> Self {
+        let feedback = declaration.map_or(Feedback::default(), |declaration| declaration.feedback);
+        Self {
+            declared: declaration.map(|declaration| declaration.numbers),
+            feedback,
+            from_file: declaration.is_some(),
+            ..Self::default()
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, StatusCode};
 use rota_identity::{ClientCertificate, Identity, Method, Permission, Permissions};
 use rota_model::TenantId;
 use rota_model::audit::AuditActor;
+use rota_model::envelope::Sender;
 
 use super::{App, authentication};
 use crate::http::error::ApiError;
@@ -109,6 +110,15 @@ impl Caller {
     #[must_use]
     pub fn permissions(&self) -> Permissions {
         self.permissions
+    }
+
+    /// On whose behalf the caller's jobs are parsed. An operator that acts for a tenant is no less an
+    /// operator, so its jobs are not taken for the tenant's own.
+    pub(in crate::http) fn sender(&self) -> Sender<'_> {
+        match self.identity.as_ref().and_then(|identity| identity.tenant.as_ref()) {
+            Some(tenant) => Sender::Proven(tenant),
+            None => self.tenant().into(),
+        }
     }
 
     /// An error if the caller lacks a permission.

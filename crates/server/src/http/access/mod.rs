@@ -44,7 +44,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use rota_engine::{Refusal, Reply};
 use rota_identity::Permission;
-use rota_model::envelope::{Rules, Tenancy};
+use rota_model::envelope::{Rules, Sender, Tenancy};
 use rota_model::{Millis, QueueName, Scope, TenantId, WorkerId};
 use rota_settings::{Isolation, Settings, TenantSource};
 use tokio::sync::Mutex;
@@ -195,6 +195,16 @@ impl Access {
     /// The tenant that the request comes from; `None` for an operator.
     pub(super) fn tenant(&self) -> Option<&TenantId> {
         self.caller.tenant()
+    }
+
+    /// On whose behalf the caller's jobs are parsed.
+    pub(super) fn sender(&self) -> Sender<'_> {
+        self.caller.sender()
+    }
+
+    /// Whether the caller has shown credentials.
+    pub(super) fn has_credentials(&self) -> bool {
+        self.caller.identity().is_some()
     }
 
     /// An error if the caller lacks a permission.

@@ -70,7 +70,7 @@ pub(super) fn routes() -> Router<Arc<super::App>> {
 
 async fn register(app: Access, headers: HeaderMap, body: Json) -> ApiResult {
     let members = body.members()?;
-    let spec = parse(&app, &members, app.tenant())?;
+    let spec = parse(&app, &members, app.sender())?;
     let _guard = app.cron_changes.lock().await;
     match app.put_cron(spec).await? {
         Reply::Cron { cron, created } => {
@@ -165,11 +165,11 @@ fn changed(reply: Reply, name: &PathName) -> Result<CronView, ApiError> {
     }
 }
 
-/// Parses a registration on behalf of this tenant, or of an operator (`None`).
+/// Parses a registration on behalf of its sender.
 fn parse(
     app: &Access,
     members: &json::Members<'_>,
-    tenant: Option<&TenantId>,
+    sender: envelope::Sender<'_>,
 ) -> Result<CronSpec, ApiError> {
     let name = text(members, "name")?.ok_or_else(|| Rejection::field("name", "is required"))?;
     let name = CronName::parse(&name).map_err(|e| Rejection::field("name", e.to_string()))?;
@@ -203,7 +203,7 @@ fn parse(
     let template = template(members)?;
     refuse_single_options(&template)?;
     let now = app.now();
-    let job = envelope::parse(&template, &app.rules, now, JobId::v7(0, 0), tenant)?;
+    let job = envelope::parse(&template, &app.rules, now, JobId::v7(0, 0), sender)?;
     app.check_class(&job.class)?;
     Ok(CronSpec {
         name: name.of_tenant(&job.class.tenant),
@@ -214,6 +214,7 @@ fn parse(
         enabled,
         class: job.class,
         body: job.body,
+        proven: job.proven,
         shown: sent_members(members, &template),
     })
 }

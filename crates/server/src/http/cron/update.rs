@@ -69,7 +69,7 @@ pub(super) async fn patch(app: Access, name: PathName, params: Params, body: Jso
     let registration = registration(&current);
     let merged = merge(&json::members(&registration, "the schedule")?, &changes)?;
     let merged = json::members(&merged, "the schedule")?;
-    let spec = parse(&app, &merged, Some(&current.tenant))?;
+    let spec = parse(&app, &merged, app.sender().naming(&current.tenant))?;
     match app.put_cron(spec).await? {
         Reply::Cron { cron, .. } => Ok(reply::ok(&Wrapped::new(&cron))),
         reply => Err(Answer::Reply(reply).into()),

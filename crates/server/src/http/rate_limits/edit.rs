@@ -1,14 +1,16 @@
 //! Parses the body of a `PUT` to a rate limit.
 
 use rota_engine::{NumbersEdit, PutLimit};
-use rota_model::limit::parse_numbers;
-use rota_model::{LimitKey, Millis, Rate, Rejection, TenantId, duration, json as model_json};
+use rota_model::limit::{parse_feedback, parse_numbers};
+use rota_model::{
+    Feedback, LimitKey, Millis, Rate, Rejection, TenantId, duration, json as model_json,
+};
 use serde_json::{Map, Value, json};
 
 use crate::http::body::Json;
 use crate::http::error::ApiError;
 
-const MEMBERS: [&str; 11] = [
+const MEMBERS: [&str; 12] = [
     "limit",
     "key",
     "concurrency",
@@ -16,6 +18,7 @@ const MEMBERS: [&str; 11] = [
     "period",
     "max_per_second",
     "throttle",
+    "feedback",
     "expires_at",
     "expires_in",
     "paused_until",
@@ -27,6 +30,8 @@ const MAX_REASON_BYTES: usize = 1_000;
 pub(in crate::http) struct LimitEdit {
     /// New numbers, and when they expire.
     numbers: Option<(NumbersEdit, Option<Millis>)>,
+    /// For whom a tenant's worker may pause the key.
+    feedback: Option<Feedback>,
     /// Zero ends a pause.
     paused_until: Option<Millis>,
     reason: Option<String>,
@@ -46,6 +51,7 @@ impl LimitEdit {
             return Err(ApiError::validation("key", "'key' differs from the key in the path."));
         }
         let edit = numbers_edit(&members)?;
+        let feedback = feedback(&members)?;
         let expires = expiry(&members, now)?;
         let paused_until = match members.get("paused_until") {
             None => None,
@@ -65,12 +71,18 @@ impl LimitEdit {
             )
             .hint("To stop a key for a while, send paused_until."));
         }
-        if edit.is_empty() && paused_until.is_none() {
+        if expires.is_some() && feedback.is_some() {
+            let text = "'feedback' belongs to a declaration, which does not expire.";
+            return Err(ApiError::validation("feedback", text)
+                .hint("Send it without expires_at and expires_in."));
+        }
+        if edit.is_empty() && feedback.is_none() && paused_until.is_none() {
             return Err(ApiError::validation("concurrency", "The body does not change the limit.")
-                .hint("Send concurrency, rate, throttle or paused_until."));
+                .hint("Send concurrency, rate, throttle, feedback or paused_until."));
         }
         Ok(Self {
             numbers: (!edit.is_empty()).then_some((edit, expires)),
+            feedback,
             paused_until,
             reason: reason(&members)?,
         })
@@ -85,7 +97,7 @@ impl LimitEdit {
             rate: Some(numbers.rate),
             throttle: Some(numbers.throttle),
         };
-        Ok(Self { numbers: Some((edit, None)), paused_until: None, reason: None })
+        Ok(Self { numbers: Some((edit, None)), feedback: None, paused_until: None, reason: None })
     }
 
     /// Whether the edit sets numbers without an expiry.
@@ -95,13 +107,14 @@ impl LimitEdit {
 
     /// Whether the edit only removes numbers or ends a pause.
     pub(super) fn only_removes(&self) -> bool {
-        self.paused_until.is_none_or(|until| until == Millis::ZERO)
+        self.feedback.is_none()
+            && self.paused_until.is_none_or(|until| until == Millis::ZERO)
             && !self.numbers.as_ref().is_some_and(|(edit, _)| sets_a_number(edit))
     }
 
     pub fn for_limit(self, key: LimitKey, tenant: Option<TenantId>) -> PutLimit {
-        let Self { numbers, paused_until, reason } = self;
-        PutLimit { key, tenant, numbers, paused_until, reason }
+        let Self { numbers, feedback, paused_until, reason } = self;
+        PutLimit { key, tenant, numbers, feedback, paused_until, reason }
     }
 }
 
@@ -136,6 +149,12 @@ fn numbers_edit(members: &Map<String, Value>) -> Result<NumbersEdit, ApiError> {
         rate: is_present(&["rate", "max_per_second"]).then_some(numbers.rate),
         throttle: is_present(&["throttle"]).then_some(numbers.throttle),
     })
+}
+
+/// Null is the default again.
+fn feedback(members: &Map<String, Value>) -> Result<Option<Feedback>, Rejection> {
+    let given = members.contains_key("feedback").then(Feedback::default);
+    Ok(parse_feedback(members, "rate_limit")?.or(given))
 }
 
 fn expiry(members: &Map<String, Value>, now: Millis) -> Result<Option<Millis>, ApiError> {

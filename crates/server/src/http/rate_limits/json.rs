@@ -38,7 +38,11 @@ pub(super) fn partition(view: &LimitView) -> Value {
             value
         }),
         "declared": view.declared.is_some(),
-        "declaration": view.declared.as_ref().map(self::numbers),
+        "declaration": view.declared.as_ref().map(|declared| {
+            let mut value = self::numbers(declared);
+            value["feedback"] = json!(view.feedback.as_str());
+            value
+        }),
         "mixed": view.mixed,
         "reason": view.reason,
     });
