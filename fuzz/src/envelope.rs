@@ -81,6 +81,7 @@ fn parse(text: &str) -> Result<NewJob, rota_model::Rejection> {
         max_schedule_ms: 36_500 * 86_400_000,
         max_visibility_ms: 86_400_000,
         test_directives: false,
+        allowed_types: None,
         tenancy: Tenancy::default(),
     };
     envelope::parse(text, &rules, NOW, JobId::v7(NOW.0, 7), None)
