@@ -5,9 +5,9 @@
 #![allow(clippy::unwrap_used)]
 
 use rota_client::{
-    Ack, Beat, Client, DeadLetterFilter, EventFilter, Fetch, JobFilter, Limited, Nack, NewJob,
-    NewKey, NewPool, NewRateLimit, QueueConfig, Registration, Rotation, TenantConfig, TenantOrder,
-    UsageQuery, WorkerChange,
+    Ack, AuditFilter, Beat, Client, DeadLetterFilter, EventFilter, Fetch, JobFilter, Limited, Nack,
+    NewJob, NewKey, NewPool, NewRateLimit, QueueConfig, Registration, Rotation, TenantConfig,
+    TenantOrder, UsageQuery, WorkerChange,
 };
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -169,6 +169,7 @@ async fn system(client: &Client, wrong: &mut Vec<String>) {
         client.rotate_key("a", &Rotation::default()),
         client.revoke_key("a"),
         client.delete_key("a"),
+        client.audit_log(&AuditFilter::default(), 1, None),
     );
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::operation::{Operation, RequestBody};
 
 /// Status, name and meaning.
-const ERRORS: [(u16, &str, &str); 13] = [
+const ERRORS: [(u16, &str, &str); 15] = [
     (400, "BadRequest", "The request is malformed: body, header, path or query string."),
     (401, "Unauthorized", "The credentials are missing or not valid."),
     (403, "Forbidden", "The credentials lack the scope, or only an operator may do this."),
@@ -15,19 +15,21 @@ const ERRORS: [(u16, &str, &str); 13] = [
     (408, "Timeout", "The body, or the end of the job, took too long."),
     (409, "Conflict", "The thing is in another state, or the name or id is taken."),
     (413, "TooLarge", "The body, a job, a result or an error is too large."),
+    (414, "UriTooLong", "The path and the query string are too long."),
     (415, "UnsupportedMediaType", "The body has a content encoding."),
     (422, "Unprocessable", "The request is well-formed but not meaningful, or not supported."),
     (426, "UpgradeRequired", "The request does not ask for a WebSocket."),
     (429, "TooManyRequests", "A limit of the tenant, the queue or the caller is reached."),
+    (431, "HeadersTooLarge", "The headers are too large, or too many."),
     (500, "ServerError", "A bug in the server."),
     (503, "Unavailable", "Too many requests are waiting, the disk is full, or the server stops."),
 ];
 
 /// The statuses of errors that an operation may answer with on a route.
 pub(super) fn statuses(operation: &Operation, path: &str, needs_scope: bool) -> BTreeSet<u16> {
-    // Any request may name an unsupported version, have a body that is too long or too slow, or meet a
-    // server that is busy.
-    let mut all = BTreeSet::from([400, 408, 413, 422, 429, 500, 503]);
+    // Any request may name an unsupported version, have headers or a body that are too long or too slow, or
+    // meet a server that is busy.
+    let mut all = BTreeSet::from([400, 408, 413, 414, 422, 429, 431, 500, 503]);
     if needs_scope {
         all.extend([401, 403]);
     }

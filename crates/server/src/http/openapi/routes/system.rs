@@ -37,6 +37,15 @@ fn probes() -> Vec<Operation> {
 
 fn administration() -> Vec<Operation> {
     vec![
+        operation("listAuditLog", "Lists the audit log.", &["GET /ojs/v1/admin/audit"])
+            .param("subject", "string(0..512)", "Only entries of this principal.")
+            .param(
+                "action",
+                "string(0..512)",
+                "Only this event type; 'queue' includes 'queue.pause'.",
+            )
+            .param("outcome", "'success' | 'failure'", "Only entries with this outcome.")
+            .gives(200, "AuditLog"),
         operation("getStats", "Statistics of now.", &["GET /ojs/v1/admin/stats"])
             .param(
                 "limit",
