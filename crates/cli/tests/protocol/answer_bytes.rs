@@ -85,7 +85,7 @@ fn a_job_that_is_larger_than_the_bound_is_returned_alone() {
     let page = server.get("/ojs/v1/admin/jobs?order=asc").expect(200);
     assert_eq!(ids(&page["jobs"]), jobs[..1]);
     for job in &jobs {
-        assert_eq!(ids(&fetch(&server, &queue).expect(200)["jobs"]), std::slice::from_ref(&job));
+        assert_eq!(ids(&fetch(&server, &queue).expect(200)["jobs"]), std::slice::from_ref(job));
     }
 }
 
