@@ -115,8 +115,9 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let code = match &error {
-            Error::BadUrl { .. } | Error::BadTenant { .. } => USAGE,
+            Error::BadUrl { .. } | Error::BadTenant { .. } | Error::BadCredentials { .. } => USAGE,
             Error::Unreachable { .. }
+            | Error::Tls { .. }
             | Error::Interrupted { .. }
             | Error::Timeout { .. }
             | Error::NotOjs { .. } => UNREACHABLE,
@@ -128,6 +129,11 @@ impl From<Error> for Failure {
             }
             Error::NotOjs { .. } => Some(
                 "Check host, port and path in --url or ROTA_URL: they must be those of a job server."
+                    .into(),
+            ),
+            Error::Tls { .. } => Some(
+                "Check --url, the authority in --ca-file or ROTA_CA_FILE, and the certificate in --client-cert \
+                 or ROTA_CLIENT_CERT."
                     .into(),
             ),
             _ => error.hint(),

@@ -5,9 +5,14 @@ use std::ffi::{OsStr, OsString};
 use clap::{Arg, ArgAction, Command};
 
 /// Flag, name of its value, and help.
-const FLAGS: [(&str, Option<&str>, &str); 5] = [
+const FLAGS: [(&str, Option<&str>, &str); 10] = [
     ("url", Some("URL"), "The server's address, for commands that talk to one"),
     ("tenant", Some("ID"), "Act as this tenant, for commands that talk to a server"),
+    ("token", Some("TOKEN"), "An API key or token, for commands that talk to a server"),
+    ("ca-file", Some("FILE"), "The authority of the server's certificate, for the same commands"),
+    ("client-cert", Some("FILE"), "Your own certificate, for the same commands"),
+    ("client-key", Some("FILE"), "The key of your own certificate, for the same commands"),
+    ("credentials", Some("FILE"), "Credentials by URL, for the same commands"),
     ("json", None, "Print JSON for scripts, errors too"),
     ("data", Some("DIR"), "The data directory, for commands that work on one"),
     ("config", Some("FILE"), "The file with the server's settings, for the same commands"),

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod commands;
+mod credentials_file;
 mod failure;
 mod given;
 mod hints;

@@ -20,15 +20,11 @@ impl BaseUrl {
         let bad = |reason: &str| Error::BadUrl { url: text.to_owned(), reason: reason.to_owned() };
         let uri: Uri = text.trim().parse().map_err(|cause| bad(&format!("{cause}")))?;
         match uri.scheme_str() {
-            Some("http") => {}
-            Some("https") => {
-                return Err(bad(
-                    "https is not supported yet; use http, or a proxy on this machine",
-                ));
-            }
-            Some(other) => return Err(bad(&format!("'{other}' is not http"))),
-            None => return Err(bad("it must begin with http://")),
+            Some("http" | "https") => {}
+            Some(other) => return Err(bad(&format!("'{other}' is neither http nor https"))),
+            None => return Err(bad("it must begin with http:// or https://")),
         }
+        let scheme = uri.scheme_str().unwrap_or_default();
         let authority = uri.authority().ok_or_else(|| bad("it has no host"))?;
         if authority.as_str().contains('@') {
             return Err(bad("a name and password in it are not supported"));
@@ -46,7 +42,12 @@ impl BaseUrl {
         // Accept the URL of the API, too.
         let path = uri.path().trim_end_matches('/');
         let path = path.strip_suffix("/ojs/v1").unwrap_or(path);
-        Ok(Self(format!("http://{authority}{path}")))
+        Ok(Self(format!("{scheme}://{authority}{path}")))
+    }
+
+    /// Whether the server speaks TLS.
+    pub fn is_encrypted(&self) -> bool {
+        self.0.starts_with("https://")
     }
 
     /// Builds the URL of an endpoint from the segments of its path.
@@ -104,6 +105,7 @@ mod tests {
     #[test]
     fn a_path_is_kept_and_that_of_the_endpoints_is_not() {
         assert_eq!(parsed("http://h:8080"), "http://h:8080");
+        assert_eq!(parsed("https://h/"), "https://h");
         assert_eq!(parsed("http://h/jobs/"), "http://h/jobs");
         assert_eq!(parsed("http://h/jobs/ojs/v1/"), "http://h/jobs");
         assert_eq!(parsed("http://[::1]:8080/"), "http://[::1]:8080");
@@ -112,9 +114,8 @@ mod tests {
 
     #[test]
     fn what_cannot_work_is_refused_with_its_reason() {
-        assert!(refused("https://h").contains("https is not supported yet"));
-        assert!(refused("127.0.0.1:8080").contains("must begin with http://"));
-        assert!(refused("ftp://h").contains("'ftp' is not http"));
+        assert!(refused("127.0.0.1:8080").contains("must begin with http:// or https://"));
+        assert!(refused("ftp://h").contains("'ftp' is neither http nor https"));
         assert!(refused("http://me:secret@h").contains("not supported"));
         assert!(refused("http://h/?a=b").contains("end after the path"));
         for url in ["http://h:22x", "http://h:99999", "http://h:0", "http://[::1]:x", "http://h:/"]

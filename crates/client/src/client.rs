@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::{Client as Http, Error as HttpError};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -14,6 +15,7 @@ use serde::Serialize;
 use crate::Error;
 use crate::base_url::{BaseUrl, Endpoint};
 use crate::response::Response;
+use crate::{Credentials, tls_error};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
@@ -28,10 +30,11 @@ const USER_AGENT: HeaderValue =
 /// A client of one server. Cheap to clone; clones share their connections.
 #[derive(Debug, Clone)]
 pub struct Client {
-    http: Http<HttpConnector, Full<Bytes>>,
+    http: Http<HttpsConnector<HttpConnector>, Full<Bytes>>,
     base: BaseUrl,
     timeout: Duration,
     tenant: Option<HeaderValue>,
+    authorization: Option<HeaderValue>,
 }
 
 /// Builds a client with non-default timeouts.
@@ -40,6 +43,7 @@ pub struct Builder {
     connect_timeout: Duration,
     request_timeout: Duration,
     idle_connections: usize,
+    credentials: Credentials,
 }
 
 impl Client {
@@ -54,6 +58,7 @@ impl Client {
             connect_timeout: CONNECT_TIMEOUT,
             request_timeout: REQUEST_TIMEOUT,
             idle_connections: usize::MAX,
+            credentials: Credentials::new(),
         }
     }
 
@@ -146,6 +151,9 @@ impl Client {
         if let Some(tenant) = &self.tenant {
             request = request.header(TENANT, tenant);
         }
+        if let Some(authorization) = &self.authorization {
+            request = request.header(header::AUTHORIZATION, authorization);
+        }
         if body.is_some() {
             request = request.header(header::CONTENT_TYPE, JSON);
         }
@@ -179,7 +187,10 @@ impl Client {
             if cause.is::<LengthLimitError>() {
                 return self.not_ojs(Some(head.status), "its answer is far too long");
             }
-            Error::Interrupted { url: self.url(), cause: root(&*cause) }
+            match tls_error::reason(&*cause) {
+                Some(reason) => Error::Tls { url: self.url(), reason },
+                None => Error::Interrupted { url: self.url(), cause: root(&*cause) },
+            }
         })?;
         let retry_after = head.headers.get(header::RETRY_AFTER);
         let retry_after = retry_after.and_then(|value| value.to_str().ok()?.parse().ok());
@@ -195,6 +206,9 @@ impl Client {
     }
 
     fn not_sent(&self, error: &HttpError) -> Error {
+        if let Some(reason) = tls_error::reason(error) {
+            return Error::Tls { url: self.url(), reason };
+        }
         let cause = root(error);
         if error.is_connect() {
             return Error::Unreachable { url: self.url(), cause };
@@ -230,17 +244,36 @@ impl Builder {
         self
     }
 
-    /// Checks the URL and creates the client, without connecting.
+    /// What the server is shown, and whom it has to be known to; nothing and this system's authorities by
+    /// default.
+    pub fn credentials(mut self, credentials: Credentials) -> Self {
+        self.credentials = credentials;
+        self
+    }
+
+    /// Checks the URL, reads the files of the credentials and creates the client, without connecting.
     pub fn build(self, url: &str) -> Result<Client, Error> {
         let base = BaseUrl::parse(url)?;
         let mut connector = HttpConnector::new();
         connector.set_connect_timeout(Some(self.connect_timeout));
         connector.set_nodelay(true);
+        connector.enforce_http(false);
+        // Reading the authorities of this system takes a while, and plain HTTP does not need them.
+        let tls = match base.is_encrypted() {
+            true => self.credentials.tls()?,
+            false => Credentials::without_tls()?,
+        };
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls)
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(connector);
         let http = Http::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_max_idle_per_host(self.idle_connections)
             .build(connector);
-        Ok(Client { http, base, timeout: self.request_timeout, tenant: None })
+        let authorization = self.credentials.authorization().cloned();
+        Ok(Client { http, base, timeout: self.request_timeout, tenant: None, authorization })
     }
 }
 

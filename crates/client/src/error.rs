@@ -26,6 +26,23 @@ pub enum Error {
         reason: String,
     },
 
+    /// The credentials cannot be used.
+    #[error("the credentials cannot be used: {reason}")]
+    BadCredentials {
+        /// What is wrong with them. It does not contain them.
+        reason: String,
+    },
+
+    /// The server's certificate is not trusted, or the two do not agree on TLS. The request was not
+    /// processed.
+    #[error("there is no secure connection to {url}: {reason}")]
+    Tls {
+        /// The address that was tried.
+        url: String,
+        /// What is wrong with the certificates.
+        reason: String,
+    },
+
     /// The server cannot be reached. The request was not sent.
     #[error("no server answers at {url}: {cause}")]
     Unreachable {
@@ -111,7 +128,11 @@ impl Error {
         match self {
             Self::Unreachable { .. } | Self::Interrupted { .. } | Self::Timeout { .. } => true,
             Self::Refused(refusal) => refusal.retryable || refusal.status == 503,
-            Self::BadUrl { .. } | Self::BadTenant { .. } | Self::NotOjs { .. } => false,
+            Self::BadUrl { .. }
+            | Self::BadTenant { .. }
+            | Self::BadCredentials { .. }
+            | Self::Tls { .. }
+            | Self::NotOjs { .. } => false,
         }
     }
 
@@ -119,6 +140,12 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::BadUrl { .. } => "It looks like http://127.0.0.1:8080.",
+            Self::BadCredentials { .. } => {
+                "Check the token, and the files with certificates and keys."
+            }
+            Self::Tls { .. } => {
+                "Check the address, the authorities that are trusted, and the client's own certificate."
+            }
             Self::BadTenant { .. } => "It looks like acme-corp.",
             Self::Unreachable { .. } => "Start a server with `rota serve`, or correct the address.",
             Self::Interrupted { .. } | Self::Timeout { .. } => {

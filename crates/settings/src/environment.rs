@@ -10,8 +10,13 @@ const PREFIX: &str = "ROTA_";
 
 /// Read by the command line itself, or set by `rota work` for the commands it runs, which may be `rota`
 /// again.
-const NOT_SETTINGS: [&str; 9] = [
+const NOT_SETTINGS: [&str; 14] = [
     "ROTA_CONFIG",
+    "ROTA_TOKEN",
+    "ROTA_CA_FILE",
+    "ROTA_CLIENT_CERT",
+    "ROTA_CLIENT_KEY",
+    "ROTA_CREDENTIALS",
     "ROTA_URL",
     "ROTA_BOOTSTRAP_KEY",
     "ROTA_TENANT",

@@ -1,6 +1,6 @@
 //! Committing a batch in one transaction, and classifying failures.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::apply::Applier;
 use crate::internal_error::InternalError;
 use crate::row::key;
 use crate::zones::OpenZones;
-use crate::{checkpoint, load};
+use crate::{checkpoint, load, private_files};
 
 /// Commits a batch. `zones` are the open zones after the previous batch, or `None` if they must be
 /// read from the database; a failed commit resets them to `None`.
@@ -106,7 +106,7 @@ fn failed_before_writing(error: &InternalError) -> bool {
 
 fn probe_is_full(path: &Path) -> bool {
     let probe = path.with_extension("probe");
-    let written = File::create(&probe).and_then(|mut file| {
+    let written = private_files::create_file(&probe).and_then(|mut file| {
         file.write_all(&[1; 64 << 10])?;
         file.sync_all()
     });

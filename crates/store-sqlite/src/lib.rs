@@ -32,6 +32,7 @@ mod overdue;
 mod partial_file;
 mod paths;
 mod pragma;
+pub mod private_files;
 mod reader;
 mod replace_database;
 mod reserve;

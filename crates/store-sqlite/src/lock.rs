@@ -1,11 +1,11 @@
 //! The lock that ensures that at most one server uses a data directory.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::OpenError;
+use crate::{OpenError, private_files};
 
 /// Held as long as the file is open. The operating system releases it when the process ends.
 pub(crate) struct DirLock {
@@ -16,7 +16,7 @@ impl DirLock {
     pub(crate) fn take(dir: &Path) -> Result<Self, OpenError> {
         let path = dir.join("rota.lock");
         let unusable = |error: std::io::Error| OpenError::unusable(&path, error);
-        let mut file = OpenOptions::new()
+        let mut file = private_files::file_options()
             .read(true)
             .write(true)
             .create(true)

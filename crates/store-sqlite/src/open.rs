@@ -1,6 +1,6 @@
 //! Opening the connections of the store: writer, checkpointer and readers.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::checkpointer::Checkpointer;
 use crate::header::{self, FileKind};
 use crate::internal_error::InternalError;
 use crate::lock::DirLock;
-use crate::{OpenError, Options, checkpoint, migrate, pragma};
+use crate::{OpenError, Options, checkpoint, migrate, pragma, private_files};
 
 pub(crate) fn lock(dir: &Path) -> Result<DirLock, OpenError> {
-    fs::create_dir_all(dir).map_err(|error| OpenError::unusable(dir, error))?;
+    private_files::create_directory(dir).map_err(|error| OpenError::unusable(dir, error))?;
     DirLock::take(dir)
 }
 
@@ -21,6 +21,9 @@ pub(crate) fn lock(dir: &Path) -> Result<DirLock, OpenError> {
 pub(crate) fn writer(path: &Path, options: Options) -> Result<Connection, OpenError> {
     let kind = header::file_kind(path)?;
     let open_error = |error: InternalError| error.into_open_error(path);
+    if kind == FileKind::New {
+        private_files::touch(path).map_err(|error| OpenError::unusable(path, error))?;
+    }
     let mut conn = pragma::connect(path).map_err(open_error)?;
     if pragma::is_read_only(&conn).map_err(open_error)? {
         return Err(OpenError::unusable(path, "it is read-only"));

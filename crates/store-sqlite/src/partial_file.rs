@@ -1,10 +1,11 @@
 //! A file under construction, which gets its final name only when it is complete.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use crate::CopyError;
 use crate::paths::sync_directory_of;
+use crate::private_files;
 
 /// Deleted when dropped, unless it was persisted.
 pub(crate) struct PartialFile {
@@ -18,7 +19,7 @@ impl PartialFile {
     /// process is writing it.
     pub(crate) fn create(path: PathBuf) -> Result<Self, CopyError> {
         let failed = |error: std::io::Error| CopyError::failed(&path, error);
-        let mut options = OpenOptions::new();
+        let mut options = private_files::file_options();
         options.read(true).write(true).create(true).truncate(false);
         let file = options.open(&path).map_err(failed)?;
         match file.try_lock() {

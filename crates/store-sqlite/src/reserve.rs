@@ -5,8 +5,8 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::disk;
 use crate::paths::directory_of;
+use crate::{disk, private_files};
 
 pub(crate) struct Reserve {
     path: PathBuf,
@@ -53,7 +53,7 @@ impl Reserve {
     }
 
     fn fill(&self) -> io::Result<()> {
-        let mut file = File::create(&self.path)?;
+        let mut file = private_files::create_file(&self.path)?;
         if !allocate(&file, self.bytes)? {
             let random = random_bytes();
             let mut left = self.bytes;

@@ -12,6 +12,7 @@ mod audit_verify;
 mod backup;
 mod doctor_data;
 mod doctor_server;
+mod file_modes;
 mod restore;
 mod restore_killed;
 mod servers_with_jobs;

@@ -52,7 +52,7 @@ fn a_certificate_is_a_credential_of_its_tenant() {
     let rules = json!({
         "acme-producers": {"san": "uri:spiffe://acme/producer", "tenant": "acme",
             "scopes": ["enqueue"], "queues": ["mail"]},
-        "operators": {"subject": "CN=ops,O=rcgen", "scopes": "server"},
+        "operators": {"subject": "O=rcgen,CN=ops", "scopes": "server"},
     });
     let (ca, rules) = (clients.file(), rules.to_string());
     let pair = authority.server("server");

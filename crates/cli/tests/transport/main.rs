@@ -11,6 +11,7 @@ mod secure;
 
 mod addresses;
 mod client_certificates;
+mod commands;
 mod crowds;
 mod handshakes;
 mod http2;

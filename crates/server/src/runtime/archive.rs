@@ -1,11 +1,12 @@
 //! The archive of the dead letter: files of JSON lines, one for each day, that are only appended to.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use rota_model::Millis;
 use rota_store::Record;
+use rota_store_sqlite::private_files;
 
 /// Where and how jobs are archived.
 #[derive(Clone)]
@@ -28,13 +29,13 @@ impl Archive {
     /// Appends lines to the file of the day, and returns once they are on disk.
     pub(super) fn append(&self, now: Millis, lines: &[u8]) -> io::Result<()> {
         let is_new = !self.directory.exists();
-        fs::create_dir_all(&self.directory)?;
+        private_files::create_directory(&self.directory)?;
         let mut time = Vec::new();
         now.write_rfc3339(&mut time);
         let day = String::from_utf8_lossy(&time[..time.len().min(10)]).into_owned();
         let path = self.directory.join(format!("dead-letter-{day}.jsonl"));
         let is_new = is_new || !path.exists();
-        let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
+        let mut file = private_files::file_options().create(true).append(true).open(&path)?;
         let before = file.metadata()?.len();
         let written = file.write_all(lines).and_then(|()| file.sync_data());
         if written.is_err() {
@@ -51,6 +52,8 @@ impl Archive {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -16,6 +16,7 @@ use rota_store_sqlite::check::Depth;
 
 use crate::Failure;
 use crate::local::{Local, is_chosen};
+use crate::remote::Access;
 use finding::Finding;
 use report::Report;
 
@@ -41,13 +42,16 @@ pub(crate) struct Doctor {
     url: Option<String>,
 
     #[command(flatten)]
+    access: Access,
+
+    #[command(flatten)]
     local: Local,
 }
 
 impl Doctor {
     pub async fn run(self) -> Result<(), Failure> {
         let settings = self.local.settings()?;
-        let client = Client::new(&self.url.clone().unwrap_or_else(|| url_of(&settings)))?;
+        let client = self.access.client(&self.url.clone().unwrap_or_else(|| url_of(&settings)))?;
         let mut report = Report::default();
         self.look_at_data(&settings, &mut report);
         let silence = self.look_at_server(&client, &settings, &mut report).await;
@@ -120,5 +124,6 @@ fn url_of(settings: &Settings) -> String {
     if address.ip().is_unspecified() {
         address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
     }
-    format!("http://{address}")
+    let scheme = if settings.is_encrypted() { "https" } else { "http" };
+    format!("{scheme}://{address}")
 }
