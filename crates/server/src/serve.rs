@@ -69,6 +69,7 @@ impl Server {
         let options = Options {
             config: engine_config(&settings),
             commands: settings.engine.commands,
+            command_bytes: settings.engine.command_bytes,
             batch: settings.engine.batch,
             cache_bytes: settings.cache.bodies,
             events: settings.events.capacity,

@@ -279,7 +279,10 @@ settings! {
     }
     engine: Engine {
         commands: usize = number(16..=1_000_000), "8192",
-            "Maximum requests waiting to be processed; further ones are rejected with 503.";
+            "Maximum requests waiting to be processed; further ones are rejected with 503. A tenant may use half of \
+            it, and the last tenth is for tenants that have none waiting.";
+        command_bytes: usize = size(KIB..=TIB), "256MiB",
+            "Maximum bytes of jobs and results in requests waiting to be processed; a tenant may use half of it.";
         batch: usize = number(1..=65_536), "1024",
             "Maximum commands in one commit.";
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rota_engine::{Claimed, Command, Engine, Explained, Reply};
+use rota_engine::{Claimed, Command, Engine, Explained, Reply, Settle};
 use rota_model::{Class, JobId, QueueName, Seq, TenantId};
 use rota_store::Body;
 use tokio::sync::oneshot;
@@ -89,5 +89,30 @@ pub(super) enum Input {
     ActiveIds(Vec<(JobId, Seq)>),
     /// Runs a function that reads the engine's state.
     Look(Box<dyn FnOnce(&Engine) + Send>),
-    Stop,
+}
+
+impl Input {
+    /// The bytes that the request brings, roughly.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Ask(Ask::Command(command) | Ask::Act(command, _), ..)
+            | Self::Tell(Ask::Command(command)) => bytes_of(command),
+            _ => 0,
+        }
+    }
+}
+
+fn bytes_of(command: &Command<JobId>) -> usize {
+    match command {
+        Command::Enqueue(enqueue) => enqueue.jobs.iter().map(|job| job.body.len()).sum(),
+        Command::Settle(settles) => settles.iter().map(bytes_of_settle).sum(),
+        _ => 0,
+    }
+}
+
+fn bytes_of_settle(settle: &Settle<JobId>) -> usize {
+    match settle {
+        Settle::Ack(ack) => ack.result.as_ref().map_or(0, bytes::Bytes::len),
+        Settle::Nack(nack) => nack.failure.json.len(),
+    }
 }

@@ -140,7 +140,7 @@ mod tests {
         let store =
             SqliteStore::open(directory.path(), Options { reserve_bytes: 0, ..Options::default() });
         let store = store.unwrap();
-        let (mailbox, work) = (Arc::new(Mailbox::new(9)), Arc::new(Queue::new(1)));
+        let (mailbox, work) = (Arc::new(Mailbox::new(9, 1 << 20)), Arc::new(Queue::new(1)));
         let (committed, mut releases) = mpsc::unbounded_channel::<Release>();
         let resolver = Resolver::new(store.reader().unwrap(), tokio.handle().clone());
         let mut store_loop = StoreLoop {

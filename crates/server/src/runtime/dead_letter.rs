@@ -11,6 +11,7 @@ use super::archive::Archive;
 use super::ask::{Answer, Ask};
 use super::handle::SLICE_BYTES;
 use super::reader::ReadError;
+use super::source::Source;
 
 /// The pause when there was nothing to do.
 const IDLE_PAUSE: Duration = Duration::from_secs(1);
@@ -67,7 +68,7 @@ async fn prune(handle: &Handle, archive: &Archive, slice: usize) -> Result<bool,
         PruningPolicy::Archive => slice.min(MAX_ARCHIVED),
     };
     // One more than is pruned, to know the age of the oldest that is left.
-    let oldest = handle.oldest_dead(work.shard, slice + 1).await?;
+    let oldest = handle.oldest_dead(Source::Server, work.shard, slice + 1).await?;
     if oldest.is_empty() {
         // The jobs are not committed yet.
         return Ok(false);
@@ -77,7 +78,7 @@ async fn prune(handle: &Handle, archive: &Archive, slice: usize) -> Result<bool,
     let due = due.take_while(|(i, (_, at))| *i < excess || *at <= work.expired_at).count();
     let seqs = oldest[..due].iter().map(|(seq, _)| *seq).collect();
     // What does not fit is pruned with the next slice.
-    let records = handle.records(seqs, SLICE_BYTES).await?;
+    let records = handle.records(Source::Server, seqs, SLICE_BYTES).await?;
     let due = records.len();
     let records: Vec<Record> = records.into_iter().flatten().collect();
     if work.limits.pruning == PruningPolicy::Archive && !records.is_empty() {

@@ -62,11 +62,8 @@ impl<R: Reader> EngineLoop<R> {
     /// is to stop.
     pub(super) fn handle(&mut self, mail: Mail) -> bool {
         match mail {
-            Mail::Inputs(inputs) => {
-                if self.handle_inputs(inputs) {
-                    return true;
-                }
-            }
+            Mail::Inputs(inputs) => self.handle_inputs(inputs),
+            Mail::Stop => return true,
             Mail::StoreReport(report) => self.handle_store_report(report),
             Mail::TimedOut => self.tick(),
         }
@@ -83,8 +80,8 @@ impl<R: Reader> EngineLoop<R> {
         self.mailbox.wait(pause, sleep.min(MAX_SLEEP), self.max_requests)
     }
 
-    /// Handles messages in order. Returns true if one of them was [`Input::Stop`].
-    fn handle_inputs(&mut self, inputs: Vec<Input>) -> bool {
+    /// Handles messages in order.
+    fn handle_inputs(&mut self, inputs: Vec<Input>) {
         // Timers change jobs, so they fire before any job is looked up.
         self.tick();
         // Ids in this round of messages need not be read from the store.
@@ -95,12 +92,11 @@ impl<R: Reader> EngineLoop<R> {
         }
         let asks = inputs.iter().filter_map(|input| match input {
             Input::Ask(ask, _, _) | Input::Tell(ask) => Some(ask),
-            Input::ActiveIds(_) | Input::Look(_) | Input::Stop => None,
+            Input::ActiveIds(_) | Input::Look(_) => None,
         });
         if let Err(error) = self.resolver.prepare(asks, &self.engine) {
             self.fatal(&error);
         }
-        let mut stop = false;
         for input in inputs {
             match input {
                 Input::Ask(ask, caller, responder) => {
@@ -109,10 +105,8 @@ impl<R: Reader> EngineLoop<R> {
                 Input::Tell(ask) => self.handle_ask(ask, None, None),
                 Input::ActiveIds(_) => {}
                 Input::Look(look) => look(&self.engine),
-                Input::Stop => stop = true,
             }
         }
-        stop
     }
 
     fn handle_ask(

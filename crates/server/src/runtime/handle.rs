@@ -16,6 +16,7 @@ use super::ask::{Answer, Ask, CallerScope, Delivery, Input, Unavailable};
 use super::mailbox::Mailbox;
 use super::queue::PushError;
 use super::reader::{Read, ReadError, Reads};
+use super::source::Source;
 use super::{Clock, Events, StreamTurns, release};
 use crate::identity::KeyTable;
 
@@ -35,22 +36,27 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Sends a request to the engine. The answer arrives after the commit it depends on.
+    /// Sends a request of the server itself to the engine. The answer arrives after the commit it depends
+    /// on.
     pub async fn ask(&self, ask: Ask) -> Answer {
-        self.ask_as(CallerScope::default(), ask).await
+        self.send(Source::Server, CallerScope::default(), ask).await
     }
 
     /// Sends a request on behalf of a caller. Jobs of others are treated as unknown.
     pub async fn ask_as(&self, caller: CallerScope, ask: Ask) -> Answer {
+        self.send(Source::of(caller.tenant.as_ref()), caller, ask).await
+    }
+
+    async fn send(&self, source: Source, caller: CallerScope, ask: Ask) -> Answer {
         let (responder, answer) = oneshot::channel();
-        match self.mailbox.put(Input::Ask(ask, caller, responder)) {
+        match self.mailbox.put(source, Input::Ask(ask, caller, responder)) {
             Ok(()) => answer.await.unwrap_or(Answer::Unavailable(Unavailable::ShuttingDown)),
             Err(PushError::Full) => Answer::Unavailable(Unavailable::Busy),
             Err(PushError::Closed) => Answer::Unavailable(Unavailable::ShuttingDown),
         }
     }
 
-    /// Sends a command other than a fetch, and returns the engine's reply.
+    /// Sends a command of the server itself, other than a fetch, and returns the engine's reply.
     pub async fn command(&self, command: Command<JobId>) -> Result<Reply, Unavailable> {
         match self.ask(Ask::Command(command)).await {
             Answer::Reply(reply) => Ok(reply),
@@ -70,7 +76,8 @@ impl Handle {
             fetch.wait = Some((id, wait_ms));
             guard = Some(StopWaiting { id, mailbox: self.mailbox.clone(), armed: true });
         }
-        let answer = self.ask(Ask::Command(Command::Fetch(fetch))).await;
+        let (source, caller) = (Source::of(fetch.tenant.as_ref()), CallerScope::default());
+        let answer = self.send(source, caller, Ask::Command(Command::Fetch(fetch))).await;
         if let Some(guard) = &mut guard {
             guard.armed = false;
         }
@@ -103,10 +110,19 @@ impl Handle {
         }
     }
 
-    /// Runs a function on the engine thread that reads the engine's state. The state may contain
-    /// changes that are not committed yet.
+    /// Runs a function on the engine thread that reads the engine's state, for the server itself. The state
+    /// may contain changes that are not committed yet.
     pub async fn look<T: Send + 'static>(
         &self,
+        look: impl FnOnce(&Engine) -> T + Send + 'static,
+    ) -> Result<T, Unavailable> {
+        self.look_for(Source::Server, look).await
+    }
+
+    /// Runs such a function for somebody.
+    pub async fn look_for<T: Send + 'static>(
+        &self,
+        source: Source,
         look: impl FnOnce(&Engine) -> T + Send + 'static,
     ) -> Result<T, Unavailable> {
         let (responder, answer) = oneshot::channel();
@@ -114,7 +130,7 @@ impl Handle {
             // Fails if the client has gone; then the result is not needed.
             let _ = responder.send(look(engine));
         });
-        match self.mailbox.put(Input::Look(boxed)) {
+        match self.mailbox.put(source, Input::Look(boxed)) {
             Ok(()) => answer.await.map_err(|_| Unavailable::ShuttingDown),
             Err(PushError::Full) => Err(Unavailable::Busy),
             Err(PushError::Closed) => Err(Unavailable::ShuttingDown),
@@ -131,84 +147,90 @@ impl Handle {
     /// it need not read them again when the worker reports on these jobs.
     pub fn note_active_ids(&self, ids: Vec<(JobId, Seq)>) {
         if !ids.is_empty() {
-            // If the mailbox is full, the engine thread reads the ids from the store.
-            let _ = self.mailbox.put(Input::ActiveIds(ids));
+            // Fails when the server stops.
+            let _ = self.mailbox.put(Source::Server, Input::ActiveIds(ids));
         }
     }
 
     /// Reads jobs, in order, until there are `max_bytes` of them; at least one.
     pub async fn records(
         &self,
+        source: Source,
         seqs: Vec<Seq>,
         max_bytes: usize,
     ) -> Result<Vec<Option<Record>>, ReadError> {
         if seqs.is_empty() {
             return Ok(Vec::new());
         }
-        self.reads.ask(|reply| Read::Records(seqs, max_bytes, reply)).await
+        self.reads.ask(source, |reply| Read::Records(seqs, max_bytes, reply)).await
     }
 
-    pub async fn record(&self, id: JobId) -> Result<Option<Record>, ReadError> {
-        self.reads.ask(|reply| Read::Record(id, reply)).await
+    pub async fn record(&self, source: Source, id: JobId) -> Result<Option<Record>, ReadError> {
+        self.reads.ask(source, |reply| Read::Record(id, reply)).await
     }
 
     /// Reads bodies, in order, until there are `max_bytes` of them; at least one.
     pub async fn bodies(
         &self,
+        source: Source,
         seqs: Vec<Seq>,
         max_bytes: usize,
     ) -> Result<Vec<Option<Body>>, ReadError> {
         if seqs.is_empty() {
             return Ok(Vec::new());
         }
-        self.reads.ask(|reply| Read::Bodies(seqs, max_bytes, reply)).await
+        self.reads.ask(source, |reply| Read::Bodies(seqs, max_bytes, reply)).await
     }
 
-    pub async fn list(&self, query: ListQuery) -> Result<ListPage, ReadError> {
-        self.reads.ask(|reply| Read::List(query, reply)).await
+    pub async fn list(&self, source: Source, query: ListQuery) -> Result<ListPage, ReadError> {
+        self.reads.ask(source, |reply| Read::List(query, reply)).await
     }
 
     /// The oldest jobs of a tenant's dead letter in a queue, and when they were discarded.
     pub(super) async fn oldest_dead(
         &self,
+        source: Source,
         shard: DeadShardId,
         limit: usize,
     ) -> Result<Vec<(Seq, Millis)>, ReadError> {
-        self.reads.ask(|reply| Read::OldestDead(shard, limit, reply)).await
+        self.reads.ask(source, |reply| Read::OldestDead(shard, limit, reply)).await
     }
 
     /// When the first and the last job of the dead letter were discarded, in these parts of it or in all.
     pub async fn dead_span(
         &self,
+        source: Source,
         shards: Option<Vec<DeadShardId>>,
     ) -> Result<Option<(Millis, Millis)>, ReadError> {
-        self.reads.ask(|reply| Read::DeadSpan(shards, reply)).await
+        self.reads.ask(source, |reply| Read::DeadSpan(shards, reply)).await
     }
 
     pub async fn history(
         &self,
+        source: Source,
         period: Period,
         queue: String,
         since: Millis,
         until: Millis,
     ) -> Result<Vec<HistoryRow>, ReadError> {
-        self.reads.ask(|reply| Read::History { period, queue, since, until, reply }).await
+        self.reads.ask(source, |reply| Read::History { period, queue, since, until, reply }).await
     }
 
     /// One page of the audit log.
-    pub async fn audit(&self, query: AuditQuery) -> Result<AuditPage, ReadError> {
-        self.reads.ask(|reply| Read::Audit(query, reply)).await
+    pub async fn audit(&self, source: Source, query: AuditQuery) -> Result<AuditPage, ReadError> {
+        self.reads.ask(source, |reply| Read::Audit(query, reply)).await
     }
 
     /// The stored part of a tenant's usage. The engine has the part that is not written yet.
     pub async fn usage(
         &self,
+        source: Source,
         per: UsagePer,
         tenant: TenantId,
         since: Millis,
         until: Millis,
     ) -> Result<Vec<(Millis, Usage)>, ReadError> {
-        self.reads.ask(|reply| Read::Usage { per, tenant, since, until, reply }).await
+        self.reads.ask(source, |reply| Read::Usage { per, tenant, since, until, reply }).await
     }
 
     #[must_use]
@@ -244,8 +266,9 @@ struct StopWaiting {
 impl Drop for StopWaiting {
     fn drop(&mut self) {
         if self.armed {
-            // If the mailbox is full, the wait times out, and claims made for it are undone.
-            let _ = self.mailbox.put(Input::Tell(Ask::Command(Command::StopWaiting(self.id))));
+            // Fails when the server stops.
+            let stop = Input::Tell(Ask::Command(Command::StopWaiting(self.id)));
+            let _ = self.mailbox.put(Source::Server, stop);
         }
     }
 }

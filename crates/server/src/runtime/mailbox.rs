@@ -1,25 +1,35 @@
 //! The engine thread's mailbox: requests, and reports from the store thread.
 //!
-//! The engine thread records what it waits for, so that it is not woken for anything else. See
-//! [`super::queue`] for why this is not a channel.
+//! Requests wait in a fair queue, so that a tenant that sends many does not keep the others out. The engine
+//! thread records what it waits for, so that it is not woken for anything else. See [`super::queue`] for why
+//! this is not a channel.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::ask::Input;
+use super::fair_queue::{Bounds, FairQueue, Full};
 use super::queue::PushError;
+use super::source::Source;
 use super::store_loop::StoreReport;
 
-/// Bounded in requests; store reports always fit.
+/// As many requests as this are taken in the order of their arrival. More of them wait only when the
+/// server is saturated.
+const COMMON: usize = 128;
+/// The most bytes of requests that are taken at once.
+const MAX_BATCH_BYTES: usize = 4 << 20;
+
+/// Bounded in requests and in bytes; store reports always fit.
 pub(super) struct Mailbox {
     state: Mutex<State>,
     wake: Condvar,
-    capacity: usize,
 }
 
 struct State {
-    inputs: VecDeque<Input>,
+    inputs: FairQueue<Input>,
+    /// The engine thread is to stop when it has taken all requests.
+    stop: bool,
     reports: VecDeque<StoreReport>,
     engine: EngineThread,
 }
@@ -36,29 +46,38 @@ enum EngineThread {
 /// The outcome of [`Mailbox::wait`].
 pub(super) enum Mail {
     Inputs(Vec<Input>),
+    /// All requests were taken, and the engine thread is to stop.
+    Stop,
     StoreReport(StoreReport),
     TimedOut,
 }
 
 impl Mailbox {
-    pub fn new(capacity: usize) -> Self {
-        let (inputs, reports) = (VecDeque::new(), VecDeque::new());
-        let state = State { inputs, reports, engine: EngineThread::Works };
-        Self { state: Mutex::new(state), wake: Condvar::new(), capacity }
+    /// With room for so many requests, and so many bytes of them.
+    pub fn new(requests: usize, bytes: usize) -> Self {
+        let inputs =
+            FairQueue::new(Bounds { items: requests, bytes, common: COMMON.min(requests) });
+        let reports = VecDeque::new();
+        let state = State { inputs, stop: false, reports, engine: EngineThread::Works };
+        Self { state: Mutex::new(state), wake: Condvar::new() }
     }
 
-    pub fn put(&self, input: Input) -> Result<(), PushError> {
+    pub fn put(&self, source: Source, input: Input) -> Result<(), PushError> {
+        let bytes = input.bytes();
         let mut state = self.lock();
         if state.engine == EngineThread::Stopped {
             return Err(PushError::Closed);
         }
-        // `Stop` is accepted even when the mailbox is full.
-        if state.inputs.len() >= self.capacity && !matches!(input, Input::Stop) {
-            return Err(PushError::Full);
-        }
-        state.inputs.push_back(input);
+        state.inputs.push(source, input, bytes).map_err(|Full| PushError::Full)?;
         self.wake_if(state, |engine| engine == EngineThread::WaitsForAnything);
         Ok(())
+    }
+
+    /// Tells the engine thread to stop when it has taken all requests.
+    pub fn stop(&self) {
+        let mut state = self.lock();
+        state.stop = true;
+        self.wake_if(state, |engine| engine == EngineThread::WaitsForAnything);
     }
 
     /// Puts a report from the store thread into the mailbox; there is always room for it.
@@ -78,9 +97,13 @@ impl Mailbox {
                 return Mail::StoreReport(report);
             }
             let left = until.saturating_duration_since(Instant::now());
-            if !state.inputs.is_empty() && (pause.is_none() || left.is_zero()) {
-                let count = state.inputs.len().min(max_inputs);
-                return Mail::Inputs(state.inputs.drain(..count).collect());
+            if pause.is_none() || left.is_zero() {
+                if !state.inputs.is_empty() {
+                    return Mail::Inputs(state.inputs.take(max_inputs, MAX_BATCH_BYTES));
+                }
+                if state.stop {
+                    return Mail::Stop;
+                }
             }
             if left.is_zero() {
                 return Mail::TimedOut;
@@ -105,7 +128,7 @@ impl Mailbox {
     pub fn close(&self) {
         let mut state = self.lock();
         state.engine = EngineThread::Stopped;
-        let pending = std::mem::take(&mut state.inputs);
+        let pending = state.inputs.take(usize::MAX, usize::MAX);
         drop(state);
         drop(pending);
     }
@@ -133,15 +156,19 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(60);
 
+    fn ids() -> Input {
+        Input::ActiveIds(Vec::new())
+    }
+
     #[test]
     fn requests_wake_the_engine_unless_it_pauses() {
-        let mailbox = Arc::new(Mailbox::new(10));
+        let mailbox = Arc::new(Mailbox::new(10, 1_000));
         let shared = mailbox.clone();
         let engine = std::thread::spawn(move || shared.wait(None, LONG, 10));
-        mailbox.put(Input::Stop).unwrap();
+        mailbox.put(Source::Operators, ids()).unwrap();
         assert!(matches!(engine.join().unwrap(), Mail::Inputs(all) if all.len() == 1));
 
-        mailbox.put(Input::Stop).unwrap();
+        mailbox.put(Source::Operators, ids()).unwrap();
         let shared = mailbox.clone();
         let engine = std::thread::spawn(move || shared.wait(Some(LONG), LONG, 10));
         mailbox.put_report(StoreReport::Finished);
@@ -155,14 +182,22 @@ mod tests {
     }
 
     #[test]
-    fn is_bounded_except_for_stop() {
-        let mailbox = Mailbox::new(1);
-        let ids = || Input::ActiveIds(Vec::new());
-        assert_eq!(mailbox.put(ids()), Ok(()));
-        assert_eq!(mailbox.put(ids()), Err(PushError::Full));
-        assert_eq!(mailbox.put(Input::Stop), Ok(()));
-        assert!(matches!(mailbox.wait(None, LONG, 1), Mail::Inputs(all) if all.len() == 1));
+    fn is_bounded_and_stops_after_the_last_request() {
+        let mailbox = Mailbox::new(200, 1_000);
+        let mut accepted = 0;
+        while mailbox.put(Source::Operators, ids()).is_ok() {
+            accepted += 1;
+        }
+        assert!((180..=200).contains(&accepted), "{accepted}");
+        assert_eq!(mailbox.put(Source::Operators, ids()), Err(PushError::Full));
+        assert_eq!(mailbox.put(Source::Server, ids()), Ok(()));
+        mailbox.stop();
+        assert!(
+            matches!(mailbox.wait(None, LONG, accepted), Mail::Inputs(all) if all.len() == accepted)
+        );
+        assert!(matches!(mailbox.wait(None, LONG, 9), Mail::Inputs(all) if all.len() == 1));
+        assert!(matches!(mailbox.wait(None, LONG, 9), Mail::Stop));
         mailbox.close();
-        assert_eq!(mailbox.put(ids()), Err(PushError::Closed));
+        assert_eq!(mailbox.put(Source::Server, ids()), Err(PushError::Closed));
     }
 }

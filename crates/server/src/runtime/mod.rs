@@ -12,6 +12,7 @@ mod clock;
 mod dead_letter;
 mod engine_loop;
 mod events;
+mod fair_queue;
 mod handle;
 mod isolation_mismatch;
 mod mailbox;
@@ -22,6 +23,7 @@ mod reader;
 mod release;
 mod resolve;
 mod retention;
+mod source;
 mod start;
 mod store_loop;
 
@@ -34,4 +36,5 @@ pub use events::{
 };
 pub use handle::Handle;
 pub use reader::ReadError;
+pub use source::Source;
 pub use start::{Health, Options, Runtime, StartError};

@@ -1,7 +1,6 @@
 //! The reader threads: they serve reads from the store, so that reads do not hold up the engine.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use rota_model::usage::{Usage, UsagePer};
 use rota_model::{DeadShardId, JobId, Millis, Seq, TenantId};
@@ -12,13 +11,14 @@ use rota_store::{
 use tokio::runtime::Handle as Tokio;
 use tokio::sync::oneshot;
 
-use super::queue::{Popped, PushError, Queue};
+use super::fair_queue::{Bounds, FairQueue, Full};
+use super::queue::PushError;
+use super::source::Source;
 
 type Responder<T> = oneshot::Sender<Result<T, StoreError>>;
 
 /// One read, with the channel for its result.
 pub(super) enum Read {
-    Stop,
     Record(JobId, Responder<Option<Record>>),
     /// Up to so many bytes of jobs.
     Records(Vec<Seq>, usize, Responder<Vec<Option<Record>>>),
@@ -54,21 +54,90 @@ pub enum ReadError {
     Store(StoreError),
 }
 
-/// The queue of reads for the reader threads.
-#[derive(Clone)]
-pub(super) struct Reads(pub Arc<Queue<Read>>);
+/// The reads that wait for the reader threads, served fairly.
+pub(super) struct FairReads {
+    state: Mutex<State>,
+    filled: Condvar,
+}
 
-impl Reads {
-    /// Stops the reader threads once the reads before this one are done.
-    pub fn stop(&self, readers: usize) {
-        for _ in 0..readers {
-            let _ = self.0.push(Read::Stop);
+struct State {
+    reads: FairQueue<Read>,
+    /// Reader threads are to stop when they have served all reads.
+    stop: bool,
+}
+
+/// The most reads that may wait, and the most bytes that they may cost.
+const BOUNDS: Bounds = Bounds { items: 4096, bytes: usize::MAX, common: 0 };
+/// What reading a page costs, compared to reading one job: it may visit many rows.
+const PAGE_COST: usize = 16 << 10;
+const JOB_COST: usize = 256;
+
+impl Read {
+    /// What the read costs, roughly, in bytes.
+    fn cost(&self) -> usize {
+        match self {
+            Self::Records(seqs, ..) | Self::Bodies(seqs, ..) => seqs.len() * JOB_COST,
+            Self::Record(..) => JOB_COST,
+            _ => PAGE_COST,
+        }
+    }
+}
+
+impl FairReads {
+    pub fn new() -> Self {
+        let state = State { reads: FairQueue::new(BOUNDS), stop: false };
+        Self { state: Mutex::new(state), filled: Condvar::new() }
+    }
+
+    fn push(&self, source: Source, read: Read) -> Result<(), PushError> {
+        let mut state = self.lock();
+        if state.stop {
+            return Err(PushError::Closed);
+        }
+        let cost = read.cost();
+        state.reads.push(source, read, cost).map_err(|Full| PushError::Full)?;
+        drop(state);
+        self.filled.notify_one();
+        Ok(())
+    }
+
+    /// The next read; `None` if there will be no more.
+    fn next(&self) -> Option<Read> {
+        let mut state = self.lock();
+        loop {
+            if let Some(read) = state.reads.pop() {
+                return Some(read);
+            }
+            if state.stop {
+                return None;
+            }
+            state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    pub async fn ask<T>(&self, make: impl FnOnce(Responder<T>) -> Read) -> Result<T, ReadError> {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The queue of reads for the reader threads.
+#[derive(Clone)]
+pub(super) struct Reads(pub Arc<FairReads>);
+
+impl Reads {
+    /// Stops the reader threads once the reads before this one are done.
+    pub fn stop(&self) {
+        self.0.lock().stop = true;
+        self.0.filled.notify_all();
+    }
+
+    pub async fn ask<T>(
+        &self,
+        source: Source,
+        make: impl FnOnce(Responder<T>) -> Read,
+    ) -> Result<T, ReadError> {
         let (responder, answer) = oneshot::channel();
-        match self.0.try_push(make(responder)) {
+        match self.0.push(source, make(responder)) {
             Ok(()) => {}
             Err(PushError::Full) => return Err(ReadError::Busy),
             Err(PushError::Closed) => return Err(ReadError::ShuttingDown),
@@ -77,25 +146,20 @@ impl Reads {
     }
 }
 
-/// Serves reads until [`Read::Stop`]. Calls `on_fatal` if the data turns out to be damaged.
+/// Serves reads until the readers are to stop. Calls `on_fatal` if the data turns out to be damaged.
 pub(super) fn run<R: Reader>(
     mut reader: R,
-    reads: &Queue<Read>,
+    reads: &FairReads,
     tokio: &Tokio,
     on_fatal: &dyn Fn(&str),
 ) {
-    loop {
-        match reads.pop(Duration::MAX) {
-            Popped::Item(Read::Stop) | Popped::Closed => return,
-            Popped::Item(read) => tokio.block_on(serve(&mut reader, read, on_fatal)),
-            Popped::TimedOut => {}
-        }
+    while let Some(read) = reads.next() {
+        tokio.block_on(serve(&mut reader, read, on_fatal));
     }
 }
 
 async fn serve<R: Reader>(reader: &mut R, read: Read, on_fatal: &dyn Fn(&str)) {
     match read {
-        Read::Stop => {}
         Read::Record(id, reply) => answer(reply, find(reader, id).await, on_fatal),
         Read::Records(seqs, max_bytes, reply) => {
             answer(reply, reader.records(&seqs, max_bytes).await, on_fatal);

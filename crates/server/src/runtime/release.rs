@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::Events;
 use super::ask::{Answer, Ask, Input};
 use super::mailbox::Mailbox;
+use super::source::Source;
 
 /// Answers and events that wait for a commit.
 #[derive(Default)]
@@ -62,8 +63,8 @@ pub(super) fn undo_claims(claims: Vec<(Seq, u32)>, mailbox: &Mailbox) {
         return;
     }
     let undelivered = Input::Tell(Ask::Command(Command::Undelivered(claims)));
-    if mailbox.put(undelivered).is_err() {
+    if mailbox.put(Source::Server, undelivered).is_err() {
         // The jobs become available when their reservations end.
-        tracing::warn!("jobs that were not delivered stay reserved: the server is too busy");
+        tracing::warn!("jobs that were not delivered stay reserved: the server stops");
     }
 }

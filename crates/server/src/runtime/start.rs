@@ -12,14 +12,13 @@ use tokio::runtime::Handle as Tokio;
 use tokio::sync::mpsc;
 
 use super::archive::Archive;
-use super::ask::Input;
 use super::body_cache::BodyCache;
 use super::engine_loop::EngineLoop;
 use super::isolation_mismatch::IsolationMismatch;
 use super::mailbox::Mailbox;
 use super::pacing::Pacing;
 use super::queue::Queue;
-use super::reader::{self, Reads};
+use super::reader::{self, FairReads, Reads};
 use super::release::{self, Release};
 use super::resolve::Resolver;
 use super::store_loop::StoreLoop;
@@ -31,6 +30,8 @@ pub struct Options {
     pub config: Config,
     /// Capacity of the mailbox: requests that may wait for the engine.
     pub commands: usize,
+    /// The same in bytes.
+    pub command_bytes: usize,
     /// The most requests that are taken from the mailbox at once.
     pub batch: usize,
     /// Size of the body cache, in bytes.
@@ -84,8 +85,6 @@ pub struct Runtime {
 }
 
 const READERS: usize = 2;
-/// The most reads that may wait for a reader thread.
-const MAX_WAITING_READS: usize = 4096;
 
 impl Runtime {
     /// Builds the engine from the store and starts all threads. Must be called inside the async
@@ -95,9 +94,9 @@ impl Runtime {
         let clock = Clock::start();
         let health = Health::default();
         let seed = fastrand::u64(..);
-        let mailbox = Arc::new(Mailbox::new(options.commands));
+        let mailbox = Arc::new(Mailbox::new(options.commands, options.command_bytes));
         let work = Arc::new(Queue::new(1));
-        let reads = Arc::new(Queue::new(MAX_WAITING_READS));
+        let reads = Arc::new(FairReads::new());
         let (committed, releases) = mpsc::unbounded_channel::<Release>();
         let events = Arc::new(Events::new(options.events));
         let resolver = Resolver::new(store.reader()?, tokio.clone());
@@ -185,10 +184,9 @@ impl Runtime {
         let (mailbox, reads) = (self.handle.mailbox.clone(), self.handle.reads.clone());
         let (threads, readers) = (self.threads, self.readers);
         let joined = tokio::task::spawn_blocking(move || {
-            reads.stop(readers.len());
+            reads.stop();
             let readers_joined = readers.into_iter().all(|thread| thread.join().is_ok());
-            // Fails if the engine thread has stopped already.
-            let _ = mailbox.put(Input::Stop);
+            mailbox.stop();
             threads.into_iter().all(|thread| thread.join().is_ok()) && readers_joined
         });
         if !joined.await.unwrap_or(false) {

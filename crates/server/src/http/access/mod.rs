@@ -60,7 +60,7 @@ use super::error::ApiError;
 use super::{events, metrics};
 use crate::audit::{Act, Audit};
 use crate::identity::{Authenticator, TokenVerifier};
-use crate::runtime::{Answer, CallerScope, Clock, Events, Handle, Health, StreamTurns};
+use crate::runtime::{Answer, CallerScope, Clock, Events, Handle, Health, Source, StreamTurns};
 
 /// The state that all handlers share. The way to the engine and the store is private: see [`Access`].
 pub struct App {
@@ -216,6 +216,11 @@ impl Access {
     fn scope(&self) -> CallerScope {
         let queues = self.caller.identity().and_then(|identity| identity.queues.clone());
         CallerScope { tenant: self.tenant().cloned(), queues }
+    }
+
+    /// Whom the caller's requests are served for.
+    fn source(&self) -> Source {
+        Source::of(self.tenant())
     }
 
     pub(super) fn is_operator(&self) -> bool {

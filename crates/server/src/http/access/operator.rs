@@ -4,7 +4,7 @@ use rota_engine::{Command, Engine, Reply};
 use rota_model::JobId;
 
 use super::Access;
-use crate::runtime::{Answer, Unavailable};
+use crate::runtime::{Answer, CallerScope, Source, Unavailable};
 
 /// The whole engine, for an operator.
 #[derive(Clone, Copy)]
@@ -18,7 +18,8 @@ impl<'a> Operator<'a> {
     }
 
     pub async fn command(self, command: Command<JobId>) -> Result<Reply, Unavailable> {
-        match self.access.app.handle.ask(self.access.ask(command)).await {
+        let ask = self.access.ask(command);
+        match self.access.app.handle.ask_as(CallerScope::default(), ask).await {
             Answer::Reply(reply) => Ok(reply),
             Answer::Unavailable(why) => Err(why),
             Answer::Fetched(_) | Answer::Explained(_) => {
@@ -32,6 +33,6 @@ impl<'a> Operator<'a> {
         self,
         look: impl FnOnce(&Engine) -> T + Send + 'static,
     ) -> Result<T, Unavailable> {
-        self.access.app.handle.look(look).await
+        self.access.app.handle.look_for(Source::Operators, look).await
     }
 }

@@ -35,7 +35,10 @@ impl Access {
         look: impl FnOnce(View<'_>) -> T + Send + 'static,
     ) -> Result<T, Unavailable> {
         let (scope, namespaced) = (self.scope(), self.is_namespaced());
-        let look = self.app.handle.look(move |engine| look(View::new(engine, &scope, namespaced)));
+        let look = self
+            .app
+            .handle
+            .look_for(self.source(), move |engine| look(View::new(engine, &scope, namespaced)));
         look.await
     }
 
@@ -47,12 +50,14 @@ impl Access {
         if let Some(tenant) = self.tenant() {
             query.tenant = Some(tenant.clone());
         }
-        Ok(self.app.handle.audit(query).await?)
+        Ok(self.app.handle.audit(self.source(), query).await?)
     }
 
     /// The job with this id; `None` if it belongs to another tenant than the caller.
     pub(in crate::http) async fn record(&self, id: JobId) -> Result<Option<Record>, ApiError> {
-        let Some(record) = self.app.handle.record(id).await? else { return Ok(None) };
+        let Some(record) = self.app.handle.record(self.source(), id).await? else {
+            return Ok(None);
+        };
         let class = record.row.class();
         let is_visible = self.is_operator() || self.look(move |view| view.owns(class)).await?;
         Ok(is_visible.then_some(record))
@@ -65,7 +70,9 @@ impl Access {
         id: JobId,
         tenant: &TenantId,
     ) -> Result<IdHolder, ApiError> {
-        let Some(record) = self.app.handle.record(id).await? else { return Ok(IdHolder::Request) };
+        let Some(record) = self.app.handle.record(self.source(), id).await? else {
+            return Ok(IdHolder::Request);
+        };
         let (class, tenant) = (record.row.class(), tenant.clone());
         let is_owner = self.look(move |view| view.owner_of(class) == Some(&tenant)).await?;
         Ok(if is_owner { IdHolder::Own(record.into()) } else { IdHolder::Other })
@@ -87,7 +94,7 @@ impl Access {
         seqs: Vec<Seq>,
         max_bytes: usize,
     ) -> Result<Vec<Option<Record>>, ApiError> {
-        let mut records = self.app.handle.records(seqs, max_bytes).await?;
+        let mut records = self.app.handle.records(self.source(), seqs, max_bytes).await?;
         if self.is_operator() || records.is_empty() {
             return Ok(records);
         }
@@ -129,7 +136,7 @@ impl Access {
         seqs: Vec<Seq>,
         max_bytes: usize,
     ) -> Result<Vec<Option<Body>>, ReadError> {
-        self.app.handle.bodies(seqs, max_bytes).await
+        self.app.handle.bodies(self.source(), seqs, max_bytes).await
     }
 
     /// Reads all of these bodies, a slice at a time.
@@ -140,7 +147,8 @@ impl Access {
     ) -> Result<(), ReadError> {
         while !seqs.is_empty() {
             let slice = seqs.len().min(SLICE_JOBS);
-            let bodies = self.app.handle.bodies(seqs[..slice].to_vec(), SLICE_BYTES).await?;
+            let bodies =
+                self.app.handle.bodies(self.source(), seqs[..slice].to_vec(), SLICE_BYTES).await?;
             let (read, rest) = seqs.split_at(bodies.len());
             read.iter().zip(bodies).for_each(|(seq, body)| visit(*seq, body));
             seqs = rest;
@@ -154,11 +162,11 @@ impl Access {
         seqs: Vec<Seq>,
         max_bytes: usize,
     ) -> Result<Vec<Option<Record>>, ReadError> {
-        self.app.handle.records(seqs, max_bytes).await
+        self.app.handle.records(self.source(), seqs, max_bytes).await
     }
 
     pub(in crate::http) async fn list(&self, query: ScopedQuery) -> Result<ListPage, ReadError> {
-        self.app.handle.list(query.into_query()).await
+        self.app.handle.list(self.source(), query.into_query()).await
     }
 
     /// When the first and the last job of these dead letters were discarded. For an operator: of all.
@@ -166,7 +174,7 @@ impl Access {
         &self,
         shards: Vec<DeadShardId>,
     ) -> Result<Option<(Millis, Millis)>, ReadError> {
-        self.app.handle.dead_span((!self.is_operator()).then_some(shards)).await
+        self.app.handle.dead_span(self.source(), (!self.is_operator()).then_some(shards)).await
     }
 
     /// The statistics of a queue, which a view has shown to the caller.
@@ -178,7 +186,7 @@ impl Access {
         until: Millis,
     ) -> Result<Vec<HistoryRow>, ApiError> {
         self.check_whole_queue(&queue)?;
-        Ok(self.app.handle.history(period, queue, since, until).await?)
+        Ok(self.app.handle.history(self.source(), period, queue, since, until).await?)
     }
 
     /// The stored part of a tenant's usage. The engine has the part that is not written yet.
@@ -192,7 +200,7 @@ impl Access {
         if self.tenant().is_some_and(|own| *own != tenant) {
             return Err(ApiError::not_found("tenant", &tenant));
         }
-        Ok(self.app.handle.usage(per, tenant, since, until).await?)
+        Ok(self.app.handle.usage(self.source(), per, tenant, since, until).await?)
     }
 
     /// Explains why a job has not started; `None` if the caller has no such job.
