@@ -133,6 +133,14 @@ settings! {
         answer_bytes: usize = size(KIB..=GIB), "8MiB",
             "Maximum size of a list in an answer. A page that reaches it ends early, and a fetch returns fewer \
             jobs; a single entry that is larger is returned alone.";
+        unread_bytes: usize = size(KIB..=TIB), "1GiB",
+            "Maximum bytes of answers that clients have not read yet; beyond it, the oldest answers of whoever has \
+            most are given up, and their connections closed.";
+        unread_bytes_per_tenant: usize = size(KIB..=TIB), "256MiB",
+            "Maximum bytes of answers to one tenant that it has not read yet; beyond it, its oldest are given up.";
+        requests_per_tenant: Option<usize> = or_auto(number(1..=1_000_000)), "auto",
+            "Maximum requests of one tenant that are handled at the same time; further ones are rejected with 429. \
+            `auto` is what it may have waiting, and a tenth of `http.max_connections`.";
         json_depth: usize = number(1..=1000), "100",
             "Maximum nesting of arrays and objects in a request.";
         batch_jobs: usize = number(1..=1000), "1000",

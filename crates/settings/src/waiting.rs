@@ -33,6 +33,22 @@ impl Settings {
         }
     }
 
+    /// The cap on requests that are handled at the same time. Waiting ones are among them.
+    #[must_use]
+    pub fn requests_in_flight(&self) -> Cap {
+        let WaitingCaps { fetches, enqueues, streams } = self.waiting();
+        let waiting = fetches.per_tenant + enqueues.per_tenant + streams.per_tenant;
+        let auto = waiting + (self.http.max_connections / 10).max(1);
+        let total = self.http.max_connections.max(10);
+        Cap { total, per_tenant: self.limits.requests_per_tenant.unwrap_or(auto) }
+    }
+
+    /// The cap on answers that are not read yet, in bytes.
+    #[must_use]
+    pub fn unread_answers(&self) -> Cap {
+        Cap { total: self.limits.unread_bytes, per_tenant: self.limits.unread_bytes_per_tenant }
+    }
+
     /// A problem if more waiting requests are allowed than there are connections for them.
     pub(crate) fn too_many_waiting(&self, reader: &Reader) -> Option<Problem> {
         let caps = self.waiting();

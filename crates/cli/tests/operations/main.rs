@@ -15,6 +15,7 @@ mod connections;
 mod damaged_data;
 mod full_disk;
 mod greeting;
+mod hostile_tenants;
 mod kill_nine;
 mod logs;
 mod overload;

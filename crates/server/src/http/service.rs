@@ -96,7 +96,7 @@ impl HttpService {
         let response = match Caller::of_request(headers, certificate, path, &self.app).await {
             Ok(caller) => {
                 let act = audited.begin(&caller, &app);
-                self.dispatch(request, caller, act).await
+                self.admit(request, caller, act).await
             }
             Err(error) => {
                 audited.denied(&error);
@@ -105,6 +105,29 @@ impl HttpService {
         };
         audited.end(response.status().as_u16(), &app);
         response
+    }
+
+    /// Handles a request, unless too many of the caller's are being handled. Probes are always admitted.
+    async fn admit<B: RequestBody>(
+        self,
+        request: Request<B>,
+        caller: Caller,
+        act: Option<Arc<Act>>,
+    ) -> Response<Body> {
+        let tenant = caller.tenant().cloned();
+        let unread = self.app.unread.clone();
+        let handled = match Peer::is_probe(request.uri().path()) {
+            true => None,
+            false => match self.app.in_flight.begin(tenant.as_ref()) {
+                Ok(handled) => Some(handled),
+                // To read the body would take what there is too little of.
+                Err(error) if request.body().is_end_stream() => return error.into_response(),
+                Err(error) => return announce_close(error.into_response()),
+            },
+        };
+        let response = self.dispatch(request, caller, act).await;
+        drop(handled);
+        unread.watch(tenant.as_ref(), response)
     }
 
     /// Answers a request without handling it. Reads its body, unless the client waits to be asked for it.

@@ -128,14 +128,13 @@ impl<T> FairQueue<T> {
             Source::Operators => (max_items, max_bytes),
             Source::Tenant(_) => (max_items / 2, max_bytes / 2),
         };
-        let reserve = if own.items == 0 { 0 } else { 10 };
-        let without = |max: usize| if reserve == 0 { max } else { max - max / reserve };
+        let open = |max: usize| if own.items == 0 { max } else { max - max / 10 };
         // One large request is accepted whatever its size, since it was read already.
         let fits =
             |load: Load, bytes_left: usize| load.items == 0 || load.bytes + bytes <= bytes_left;
-        self.all.items < without(max_items)
+        self.all.items < open(max_items)
             && own.items < own_items.max(1)
-            && fits(self.all, without(max_bytes))
+            && fits(self.all, open(max_bytes))
             && fits(own, own_bytes)
     }
 

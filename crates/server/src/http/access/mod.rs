@@ -57,6 +57,8 @@ pub(super) use reads::IdHolder;
 pub use view::{ScopedQuery, View};
 
 use super::error::ApiError;
+use super::in_flight::InFlight;
+use super::unread_answers::UnreadAnswers;
 use super::{events, metrics};
 use crate::audit::{Act, Audit};
 use crate::identity::{Authenticator, TokenVerifier};
@@ -70,6 +72,10 @@ pub struct App {
     pub(super) rules: Rules,
     /// Counts open event streams and WebSockets against their cap.
     pub(super) streams: events::Room,
+    /// Counts the requests that are being handled.
+    pub(super) in_flight: InFlight,
+    /// Large answers that are being written.
+    pub(super) unread: UnreadAnswers,
     /// What was rendered of recent events.
     pub(super) frames: events::Frames,
     /// Subscriptions of WebSockets that have ended.
@@ -101,6 +107,8 @@ impl App {
             tenancy: tenancy(&settings),
         };
         let streams = events::Room::new(settings.waiting().streams);
+        let in_flight = InFlight::new(settings.requests_in_flight());
+        let unread = UnreadAnswers::new(settings.unread_answers());
         let sockets = events::Remembered::new(settings.waiting().streams);
         let authenticator = Authenticator::new(&settings.auth, handle.keys().clone(), tokens);
         let metrics = metrics::Metrics::new(settings.metrics.labels);
@@ -111,6 +119,8 @@ impl App {
             settings,
             rules,
             streams,
+            in_flight,
+            unread,
             frames: events::Frames::default(),
             sockets,
             tenant_changes: Mutex::new(()),

@@ -27,10 +27,15 @@ pub struct Peer {
 }
 
 impl Peer {
+    /// Whether a request for this path is a probe.
+    pub(in crate::http) fn is_probe(path: &str) -> bool {
+        PROBES.contains(&path)
+    }
+
     /// Refuses what is not a probe if the connection is for probes only, or does not come through a
     /// proxy although all clients have to.
     pub(in crate::http) fn check_path(&self, path: &str, http: &Http) -> Result<(), ApiError> {
-        if PROBES.contains(&path) {
+        if Self::is_probe(path) {
             return Ok(());
         }
         let address = self.address.ip().to_canonical();
