@@ -65,6 +65,9 @@ settings! {
             "How long a client may take to send the headers of a request, and how long a connection may be idle.";
         body_timeout: Duration = duration(MILLISECOND..=HOUR), "30s",
             "How long a client may take to send the body of a request.";
+        write_timeout: Duration = duration(MILLISECOND..=HOUR), "30s",
+            "How long a client may read nothing of its answer before the connection is closed. Slow but steady \
+            readers are not.";
         cors_origins: Origins = origins(), "none",
             "Web origins whose pages may send requests to this server from a browser. `*` allows every page.";
     }

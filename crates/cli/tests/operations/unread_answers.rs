@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io::Read;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -40,4 +42,29 @@ fn unread_lists_of_large_jobs_take_little_memory() {
     // All jobs twice would be 80 MiB for each. An answer has at most 8 MiB, and as much again is allowed
     // for what the allocator keeps.
     assert!(used < 16 * 16, "{} unread answers take {used} MiB", wires.len());
+}
+
+/// Sockets that the process has open.
+fn open_sockets(pid: u32) -> usize {
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+    let links = files.filter_map(|file| fs::read_link(file.ok()?.path()).ok());
+    links.filter(|link| link.to_string_lossy().starts_with("socket:")).count()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_client_that_reads_nothing_is_disconnected() {
+    let server = Server::start_with(&["--http-write-timeout", "100ms"]);
+    let job = json!({"type": "a", "args": ["x".repeat(1000 << 10)]});
+    (0..8).for_each(|_| drop(server.enqueue(job.clone())));
+    // A kept-alive connection of the test is there already.
+    let before = open_sockets(server.pid());
+    let mut wire = read_the_beginning(&server, "/ojs/v1/admin/jobs?limit=100");
+    let until = Instant::now() + Duration::from_secs(60);
+    while open_sockets(server.pid()) > before {
+        assert!(Instant::now() < until, "the connection is still open");
+        thread::sleep(Duration::from_millis(10));
+    }
+    let rest = wire.rest().unwrap();
+    assert!(rest.len() < 8 << 20, "only what was under way arrives: {} bytes", rest.len());
 }

@@ -40,6 +40,8 @@ const MAX_READ_TIME: Duration = Duration::from_secs(5);
 struct Shared {
     service: HttpService,
     protocols: Protocols,
+    /// How long a client may read nothing of its answer.
+    write_timeout: Duration,
     certificates: Option<Arc<Certificates>>,
     stopping: watch::Sender<bool>,
 }
@@ -56,6 +58,7 @@ pub async fn serve(
     let shared = Arc::new(Shared {
         service,
         protocols: Protocols::new(settings.http.header_timeout),
+        write_timeout: settings.http.write_timeout,
         certificates,
         stopping: watch::Sender::new(false),
     });

@@ -43,8 +43,12 @@ impl OpenConnection {
     /// Serves the connection until it ends, or has to.
     pub async fn run(self) {
         let (slot, address) = (self.slot.clone(), self.peer.address);
+        let write_timeout = self.shared.write_timeout;
         tokio::select! {
             () = self.serve() => {}
+            () = slot.progress().stalled(write_timeout) => {
+                tracing::debug!(%address, "a client that does not read its answer was cut off");
+            }
             () = slot.cut().notified() => tracing::debug!(%address, "a connection was cut off"),
             () = tokio::time::sleep(MAX_LIFETIME), if slot.is_kept_back() => {
                 tracing::debug!(%address, "a connection in a slot that is kept back took too long");

@@ -98,6 +98,23 @@ impl Progress {
         if busy { None } else { since(self.idle_since.load(Relaxed)) }
     }
 
+    /// For how long nothing could be written, because the client has not read; `None` if something can.
+    fn stalled_for(&self) -> Option<Duration> {
+        since(self.stalled_since.load(Relaxed))
+    }
+
+    /// Completes when nothing could be written for this long.
+    pub async fn stalled(&self, longest: Duration) {
+        loop {
+            let left = match self.stalled_for() {
+                Some(passed) if passed >= longest => return,
+                Some(passed) => longest - passed,
+                None => longest,
+            };
+            tokio::time::sleep(left).await;
+        }
+    }
+
     /// Whether nothing is left to do but to write answers, which the client has not read for this long.
     pub fn is_unread_for(&self, time: Duration) -> bool {
         let longer = |from: u64| since(from).is_some_and(|passed| passed >= time);
@@ -153,13 +170,16 @@ mod tests {
     fn an_answer_is_unread_while_nothing_can_be_written() {
         let progress = Progress::new();
         assert!(!progress.is_unread_for(Duration::ZERO));
+        assert_eq!(progress.stalled_for(), None);
         progress.note_write(false);
+        assert!(progress.stalled_for().is_some());
         assert!(progress.is_unread_for(Duration::ZERO));
         assert!(!progress.is_unread_for(Duration::from_secs(3600)));
         progress.begin_request();
         assert!(!progress.is_unread_for(Duration::ZERO), "a request is being handled");
         progress.end_request();
         progress.note_write(true);
+        assert_eq!(progress.stalled_for(), None, "progress counts, however slow it is");
         assert!(!progress.is_unread_for(Duration::ZERO));
         progress.begin_answer();
         assert!(progress.is_unread_for(Duration::ZERO));
