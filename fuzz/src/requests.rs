@@ -146,6 +146,7 @@ fn thread_options(archive: &Path) -> Options {
     Options {
         config: Config::default(),
         commands: 1024,
+        command_bytes: 64 << 20,
         batch: 256,
         cache_bytes: 1 << 20,
         events: 1024,
