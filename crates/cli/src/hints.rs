@@ -170,10 +170,10 @@ mod tests {
             for entry in std::fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
                 if path.is_dir() {
-                    folders.push(path);
+                    folders.extend((!path.ends_with("openapi")).then_some(path));
                     continue;
                 }
-                // Advice about features that no command uses.
+                // Advice about features that no command uses, and descriptions of all requests.
                 if path.ends_with("unserved.rs") {
                     continue;
                 }

@@ -34,7 +34,8 @@ pub(crate) fn reason(error: &(dyn StdError + 'static)) -> Option<String> {
 
 fn certificate(cause: &CertificateError) -> String {
     match cause {
-        CertificateError::UnknownIssuer => {
+        // An authority of the same name with another key.
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
             "its certificate is signed by an authority that is not trusted".to_owned()
         }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {

@@ -137,7 +137,7 @@ fn queues_that_do_not_take_turns() {
 
 #[test]
 fn own_workers_that_cost_nothing_where_they_should() {
-    assert!(finds(Sabotage::FreeOwnWorkers, &[Rule::Fair]));
+    assert!(finds_by(Theme::Everything, Sabotage::FreeOwnWorkers, &[Rule::Fair]));
 }
 
 #[test]

@@ -62,7 +62,7 @@ impl Events {
         let json = self.remote.json;
         let filter =
             EventFilter { types: self.types, queues: self.queue, job_types: self.job_type };
-        let (events, cursor) = recent(&client, &filter, self.limit).await?;
+        let (events, cursor) = recent(&client, &filter, None, self.limit).await?;
         if !self.follow {
             return list(&events, json);
         }
@@ -76,13 +76,15 @@ impl Events {
     }
 }
 
-/// The last events that match, oldest first, and the cursor behind them.
+/// The last events after the cursor that match, oldest first, and the cursor behind them. After a restart
+/// of the server, the cursor is unknown to it, and these are all events since then.
 async fn recent(
     client: &Client,
     filter: &EventFilter,
+    mut cursor: Option<String>,
     limit: usize,
 ) -> Result<(VecDeque<WithJson<Event>>, Option<String>), Error> {
-    let (mut events, mut cursor) = (VecDeque::new(), None);
+    let mut events = VecDeque::new();
     loop {
         let page = client.events(filter, cursor.as_deref(), LONGEST_PAGE).await?;
         events.extend(page.events);
@@ -140,6 +142,27 @@ async fn follow(
         };
         cursor = stream.cursor().map(str::to_owned).or(cursor);
         pause(&lost).await;
+        cursor = catch_up(client, filter, cursor, out).await?;
+    }
+}
+
+/// Prints the events since the connection was lost. A stream that is opened with a cursor from before a
+/// restart of the server would go on from now.
+async fn catch_up(
+    client: &Client,
+    filter: &EventFilter,
+    cursor: Option<String>,
+    out: &mut Out,
+) -> Result<Option<String>, Failure> {
+    loop {
+        match recent(client, filter, cursor.clone(), usize::MAX).await {
+            Ok((events, newest)) => {
+                out.print(events.into())?;
+                return Ok(newest);
+            }
+            Err(error) if error.is_transient() => pause(&error.to_string()).await,
+            Err(error) => return Err(error.into()),
+        }
     }
 }
 

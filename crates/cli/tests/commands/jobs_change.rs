@@ -49,7 +49,7 @@ fn a_waiting_job_gets_another_priority() {
     assert!(message.contains("from -100 to 100"), "{message}");
     rota(&server, &["jobs", "cancel", &one]).printed();
     let message = rota(&server, &["jobs", "set", &one, "--priority", "1"]).failed(5);
-    assert!(message.contains("Only a waiting job"), "{message}");
+    assert!(message.contains("can be changed; the state of this one is"), "{message}");
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn with_json_the_error_is_json_too() {
 #[test]
 fn a_bad_address_is_a_mistake_of_the_caller() {
     let message = |url: &str| rota_at(url, &["jobs"]).failed(2);
-    assert!(message("https://127.0.0.1:8080").contains("https is not supported yet"));
+    assert!(message("ftp://127.0.0.1:8080").contains("neither http nor https"));
     assert!(message("127.0.0.1:8080").contains("must begin with http://"));
     assert!(message("http://127.0.0.1:8080/?a=b").contains("cannot be used"));
 }

@@ -29,6 +29,15 @@ Examples:
   rota keys list --tenant acme
   rota keys list --json | jq -r '.keys[] | select(.last_used_at == null) | .id'";
 
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  rota keys show k7m2x9qd4wz8npfe
+  rota keys show k7m2x9qd4wz8npfe --json";
+
+const DELETE_EXAMPLES: &str = "\
+Examples:
+  rota keys delete k7m2x9qd4wz8npfe";
+
 const REVOKE_EXAMPLES: &str = "\
 Examples:
   rota keys revoke ID                          the next request with this key is refused";
@@ -59,6 +68,7 @@ enum Action {
     List,
 
     /// Show a key's record
+    #[command(after_help = SHOW_EXAMPLES)]
     Show {
         #[arg(value_name = "ID", value_parser = key_id)]
         id: String,
@@ -78,6 +88,7 @@ enum Action {
     },
 
     /// Delete the records of ended keys
+    #[command(after_help = DELETE_EXAMPLES)]
     Delete {
         #[arg(value_name = "ID", value_parser = key_id, required = true)]
         ids: Vec<String>,
