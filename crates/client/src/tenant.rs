@@ -79,6 +79,9 @@ pub struct Tenant {
     pub max_priority: Option<i64>,
     /// `hard` or `soft`.
     pub quota: Option<String>,
+    /// Its own limits on requests by scope, such as `600/50`.
+    #[serde(default)]
+    pub request_limits: BTreeMap<String, String>,
     /// Whether anything is configured for it.
     pub configured: Option<bool>,
     /// How the tenant is throttled, if it is.
@@ -315,6 +318,9 @@ pub struct TenantConfig {
     /// `hard` or `soft`: whether jobs beyond a limit are rejected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quota: Option<String>,
+    /// Limits on requests by scope, such as `600/50`, to set or remove.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub request_limits: BTreeMap<String, Setting<String>>,
     /// The reason, shown in the history of changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

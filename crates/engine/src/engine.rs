@@ -30,7 +30,7 @@ use crate::runtimes::Runtimes;
 use crate::scheduler::Scheduler;
 use crate::shard::Shards;
 use crate::stats::{SeqClock, Stats};
-use crate::tenant::{RuleChange, Tenants};
+use crate::tenant::{RequestLimitChanges, RuleChange, Tenants};
 use crate::timers::Timers;
 use crate::worker::Workers;
 use crate::{Command, Config, Effects, Event, EventKind, JobRef, KeyChange, Now, Reply, WaiterId};
@@ -66,6 +66,7 @@ pub struct Engine {
     pub(crate) crons: Crons,
     pub(crate) dead_letters: DeadLetters,
     pub(crate) audit_log: AuditLog,
+    pub(crate) request_limit_changes: RequestLimitChanges,
     pub(crate) keys: Keys,
     /// The process is about to end: nothing may wait.
     pub(crate) closing: bool,
@@ -114,6 +115,7 @@ impl Engine {
             crons: Crons::new(caps.schedules, caps.schedule_runs),
             dead_letters: DeadLetters::new(caps.error_types),
             audit_log: AuditLog::default(),
+            request_limit_changes: RequestLimitChanges::default(),
             idle: Idle::default(),
             rule_changes: VecDeque::new(),
             closing: false,

@@ -96,7 +96,7 @@ pub use restore::Restore;
 pub use scheduler::limits::LimitKind;
 pub use settlement::{Ack, Failure, HandlerCode, Holder, Nack, Settle};
 pub use stats::{Histogram, Interval};
-pub use tenant::{Change, ConfigOrigin, Tally, Throttle};
+pub use tenant::{Change, ConfigOrigin, RequestLimitChange, Tally, Throttle};
 pub use worker_tallies::WorkerCounts;
 
 pub use rota_model::Cap;

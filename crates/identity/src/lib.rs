@@ -5,6 +5,7 @@ mod certificate;
 mod identity;
 mod key_text;
 mod permissions;
+mod request_limiter;
 pub mod token;
 
 pub use api_key::{ApiKey, KeyName, KeyNameError, KeyState};
@@ -12,3 +13,4 @@ pub use certificate::{CertificateName, CertificateRule, ClientCertificate, ident
 pub use identity::{Identity, Method};
 pub use key_text::{KEY_PREFIX, KeyHash, KeyId, KeyText, KeyTextError, RANDOM_BYTES};
 pub use permissions::{Permission, Permissions, Role, UnknownPermission};
+pub use request_limiter::{Exceeded, Granted, RequestLimiter, RequestSource};

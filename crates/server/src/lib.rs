@@ -3,6 +3,7 @@
 mod audit;
 pub mod http;
 pub mod identity;
+mod request_limits;
 pub mod runtime;
 
 mod serve;

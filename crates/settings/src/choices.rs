@@ -43,6 +43,16 @@ pub enum AuthMode {
     Mtls,
 }
 
+/// Whose requests count together against a limit on requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitedBy {
+    /// Those with the same credentials; without credentials, those of a tenant.
+    Subject,
+    /// All of a tenant.
+    Tenant,
+}
+
 /// Where the tenant of a request is taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -8,18 +8,20 @@ use std::time::Duration;
 use rota_identity::CertificateRule;
 use rota_model::{
     Cost, DeclaredLimit, Durability, FairStrategy, FairnessScope, JobType, LimitKey, PoolConfig,
-    PoolName, PriorityScope, PruningPolicy, ReplayRule, RuleName, TenantConfig, TenantId, Weight,
+    PoolName, PriorityScope, PruningPolicy, ReplayRule, RequestLimit, RuleName, TenantConfig,
+    TenantId, Weight,
 };
 
 use crate::choices::{
-    AuthMode, CancelMode, ClientAuth, ForwardedHeader, Isolation, LogFormat, LogLevel, TenantSource,
+    AuthMode, CancelMode, ClientAuth, ForwardedHeader, Isolation, LimitedBy, LogFormat, LogLevel,
+    TenantSource,
 };
 use crate::declaration::Declaration;
 use crate::declare::settings;
 use crate::kind::{
     DAY, GIB, HOUR, JwksSource, KIB, MILLISECOND, Networks, Origins, SECOND, TIB, address, boolean,
     claims, directory, duration, file, fraction, if_given, job_types, jwks, list_of, networks,
-    number, one_of, or_auto, or_never, or_none, origins, size, tenant, weight, word,
+    number, one_of, or_auto, or_never, or_none, origins, request_limit, size, tenant, weight, word,
 };
 use crate::resolve::Reader;
 use crate::table::Row;
@@ -369,6 +371,23 @@ settings! {
         max_per_second: usize = number(0..=1_000_000), "0",
             "Maximum events per second for one event stream or WebSocket. What must wait stays among the recent \
             events, and is dropped with a notice when it is no longer among them. 0 is no limit.";
+    }
+    request_limits: RequestLimits {
+        default: RequestLimit = request_limit(), "off",
+            "Requests that a tenant's caller may send per minute and at once, for each scope without a limit of its own. \
+            A tenant's own configuration takes precedence; operators and probes are exempt.";
+        enqueue: Option<RequestLimit> = or_auto(request_limit()), "auto",
+            "The same for requests with the scope `enqueue`; `auto` is `request_limits.default`.";
+        dequeue: Option<RequestLimit> = or_auto(request_limit()), "auto",
+            "The same for requests with the scope `dequeue`.";
+        cancel: Option<RequestLimit> = or_auto(request_limit()), "auto",
+            "The same for requests with the scope `cancel`.";
+        inspect: Option<RequestLimit> = or_auto(request_limit()), "auto",
+            "The same for requests with the scope `inspect`.";
+        admin: Option<RequestLimit> = or_auto(request_limit()), "auto",
+            "The same for requests with the scope `admin`.";
+        per: LimitedBy = one_of(), "subject",
+            "Whose requests count together: `subject` counts each credential by itself, `tenant` all of a tenant.";
     }
     audit: Audit {
         retention: Duration = duration(SECOND..=36_600 * DAY), "365d",

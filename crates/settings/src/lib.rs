@@ -26,12 +26,13 @@ mod waiting;
 mod tests;
 
 pub use choices::{
-    AuthMode, CancelMode, ClientAuth, ForwardedHeader, Isolation, LogFormat, LogLevel, TenantSource,
+    AuthMode, CancelMode, ClientAuth, ForwardedHeader, Isolation, LimitedBy, LogFormat, LogLevel,
+    TenantSource,
 };
 pub use declaration::{Declaration, declarations};
 pub use declared::{
-    Auth, Cache, Engine, Events, Fairness, Http, Jobs, Limits, Log, Noisy, Retention, Settings,
-    Shutdown, Starvation, Storage, Tenancy, Testing, Tls, Workers,
+    Auth, Cache, Engine, Events, Fairness, Http, Jobs, Limits, Log, Noisy, RequestLimits,
+    Retention, Settings, Shutdown, Starvation, Storage, Tenancy, Testing, Tls, Workers,
 };
 pub use error::{Problem, SettingsError};
 pub use given::{Given, Origin};

@@ -1,6 +1,7 @@
 //! Option values that can be removed: a number, or `none`.
 
 use rota_client::{Rate, Setting};
+use rota_model::{RequestLimit, RequestLimits};
 use serde_json::Number;
 
 /// A count, or `none`.
@@ -29,6 +30,17 @@ pub(crate) fn rate(text: &str) -> Result<Setting<Rate>, String> {
     or_none(text, super::rate::rate)
 }
 
+/// A scope and its limit on requests, such as `enqueue=600/50`; the limit may be `off` or `none`.
+pub(crate) fn request_limit(text: &str) -> Result<(String, Setting<String>), String> {
+    let expected = || "SCOPE=PER_MINUTE/BURST is expected, such as enqueue=600/50".to_owned();
+    let (scope, limit) = text.split_once('=').ok_or_else(expected)?;
+    if !RequestLimits::FIELDS.contains(&scope) {
+        return Err(format!("the scope is one of {}", RequestLimits::FIELDS.join(", ")));
+    }
+    let parse = |text: &str| RequestLimit::parse(text).map(RequestLimit::text).ok_or_else(expected);
+    Ok((scope.to_owned(), or_none(limit, parse)?))
+}
+
 fn or_none<T>(text: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<Setting<T>, String> {
     if text == "none" { Ok(Setting::Unset) } else { parse(text).map(Setting::To) }
 }
@@ -47,6 +59,12 @@ mod tests {
         assert_eq!(json(weight("5").unwrap()), "5");
         assert_eq!(json(weight("0.5").unwrap()), "0.5");
         assert_eq!(json(weight("none").unwrap()), "null");
+        let limit = request_limit("enqueue=600/50").unwrap();
+        assert_eq!(limit, ("enqueue".to_owned(), Setting::To("600/50".to_owned())));
+        assert_eq!(request_limit("default=none").unwrap().1, Setting::Unset);
+        for bad in ["enqueue", "fetch=5", "enqueue=0", "enqueue=", "server=5"] {
+            assert!(request_limit(bad).is_err(), "{bad}");
+        }
         assert!(weight("0").is_err() && weight("-1").is_err() && weight("NaN").is_err());
     }
 }

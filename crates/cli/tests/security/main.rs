@@ -14,6 +14,7 @@ mod first_key;
 mod key_admin;
 mod limit_keys;
 mod matrix;
+mod request_limits;
 mod secrets;
 mod secured;
 mod token_attacks;

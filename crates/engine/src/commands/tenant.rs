@@ -68,7 +68,9 @@ impl Engine {
     /// Changes a tenant's configuration. The change also applies to waiting jobs.
     fn reconfigure(&mut self, ix: TenantIx, change: impl FnOnce(&mut crate::tenant::Tenant)) {
         let cap = self.cap_of(ix);
+        let request_limits = self.tenants.get(ix).config().request_limits.clone();
         change(self.tenants.get_mut(ix));
+        self.note_request_limits(ix, &request_limits);
         self.update_throttle(ix);
         // A different cap is reported again.
         let same = self.cap_of(ix) == cap;
@@ -106,6 +108,7 @@ impl Engine {
             }
         } else {
             self.tenants.delete(ix);
+            self.drop_request_limits(id);
             self.out.mutations.push(Mutation::Remove(RowKind::Tenant, (**id).into()));
         }
         self.out.mutations.push(Mutation::Remove(RowKind::TenantState, (**id).into()));

@@ -1,12 +1,15 @@
 //! Tenants: their configuration, rules, counters and stored rows.
 
 mod counters;
+mod request_limits;
 mod row;
 mod rules;
 mod table;
 
 pub(crate) use counters::Counters;
 pub use counters::Tally;
+pub use request_limits::RequestLimitChange;
+pub(crate) use request_limits::RequestLimitChanges;
 pub(crate) use row::{ApiConfig, TenantRow, TenantState};
 pub use row::{Change, Throttle};
 pub(crate) use rules::RuleChange;

@@ -4,7 +4,7 @@ mod parse;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Rate;
+use crate::{Rate, RequestLimits};
 
 pub(crate) use parse::weight;
 
@@ -35,6 +35,9 @@ pub struct TenantConfig {
     /// Whether enqueues beyond a limit are rejected, which is the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<Quota>,
+    /// Limits on requests of the tenant's callers, instead of the server's.
+    #[serde(default, skip_serializing_if = "RequestLimits::is_empty")]
+    pub request_limits: RequestLimits,
 }
 
 /// A share of capacity from 0.01 to 1000, stored in hundredths.

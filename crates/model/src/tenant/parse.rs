@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{Quota, TenantConfig, Weight};
 use crate::limit::parse_rate;
-use crate::{Rejection, json};
+use crate::{Rejection, RequestLimits, json};
 
 const MAX_BOOST: i64 = 1_000;
 /// The largest counter that can be stored.
@@ -27,6 +27,7 @@ impl TenantConfig {
         "priority_boost",
         "max_priority",
         "quota",
+        "request_limits",
         "limits",
         "reason",
     ];
@@ -78,6 +79,11 @@ impl TenantConfig {
                 self.max_priority = optional(value, |v| within(v, name, 100))?.map(|n| n as i16);
             }
             "quota" => self.quota = optional(value, quota)?,
+            "request_limits" => match value {
+                Value::Null => self.request_limits = RequestLimits::default(),
+                Value::Object(members) => self.request_limits.merge(members)?,
+                _ => return Err(Rejection::field("request_limits", "must be an object")),
+            },
             _ => return Err(json::unknown_member(name, Self::FIELDS, "", "a tenant")),
         }
         Ok(())

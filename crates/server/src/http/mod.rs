@@ -26,6 +26,7 @@ mod job_json;
 mod job_pages;
 mod job_priority;
 mod jobs;
+mod limited;
 mod listen;
 mod manifest;
 mod metrics;

@@ -213,6 +213,11 @@ const ROUTES: &[(&str, &str, Needs, &[&[&str]])] = &[
     ("GET", "/ojs/v1/admin/config", SERVER, &[]),
 ];
 
+/// The permission that a route needs; `None` if it needs none or does not serve the method.
+pub(super) fn permission(method: &Method, path: &str) -> Needs {
+    find(method, path).and_then(|(needs, _)| needs)
+}
+
 /// Paths of all routes. A path may be there twice.
 pub(super) fn paths() -> impl Iterator<Item = &'static str> {
     ROUTES.iter().map(|(_, path, ..)| *path)

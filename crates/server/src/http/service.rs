@@ -17,11 +17,14 @@ use super::client_address::client_address;
 use super::error::ApiError;
 use super::listen::Peer;
 use super::unread_body::{WatchedBody, announce_close};
-use super::{Access, App, Caller, body, cors, fast_path, quirks, spec_version};
+use super::{Access, App, Caller, body, cors, fast_path, limited, quirks, spec_version};
 use crate::audit::Act;
 
 /// The longest request id that is taken over from a client, in bytes.
 const MAX_ID_BYTES: usize = 128;
+
+/// A body that costs less than closing the connection, in bytes.
+const SHORT_BODY: u64 = 16 * 1024;
 
 tokio::task_local! {
     static REQUEST_ID: HeaderValue;
@@ -95,8 +98,14 @@ impl HttpService {
         let certificate = peer.certificate.as_deref();
         let response = match Caller::of_request(headers, certificate, path, &self.app).await {
             Ok(caller) => {
-                let act = audited.begin(&caller, &app);
-                self.admit(request, caller, act).await
+                let (method, path) = (request.method(), request.uri().path());
+                match limited::check(&caller, method, path, &app) {
+                    Ok(()) => {
+                        let act = audited.begin(&caller, &app);
+                        self.admit(request, caller, act).await
+                    }
+                    Err(error) => self.refuse_cheaply(error, request).await,
+                }
             }
             Err(error) => {
                 audited.denied(&error);
@@ -128,6 +137,19 @@ impl HttpService {
         let response = self.dispatch(request, caller, act).await;
         drop(handled);
         unread.watch(tenant.as_ref(), response)
+    }
+
+    /// Answers a request of a caller that is over its limit. Reads its body only if it is short: a new
+    /// connection would cost more than that.
+    async fn refuse_cheaply<B: RequestBody>(
+        self,
+        error: ApiError,
+        request: Request<B>,
+    ) -> Response<Body> {
+        match request.body().size_hint().upper() {
+            Some(bytes) if bytes <= SHORT_BODY => self.refuse(error, request).await,
+            _ => announce_close(error.into_response()),
+        }
     }
 
     /// Answers a request without handling it. Reads its body, unless the client waits to be asked for it.

@@ -154,6 +154,7 @@ mod tests {
             committed,
             health: Health::default(),
             keys: Arc::default(),
+            request_limits: Arc::default(),
             on_fatal: Box::new(|cause| panic!("{cause}")),
         };
         let (engine, loaded) = store_loop.load().unwrap();

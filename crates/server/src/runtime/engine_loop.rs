@@ -203,6 +203,7 @@ impl<R: Reader> EngineLoop<R> {
         let before = self.batch.mutations.len();
         let woken = self.engine.move_effects(&mut self.batch.mutations, &mut self.release.events);
         self.release.keys.append(&mut self.engine.take_key_changes());
+        self.release.request_limits.append(&mut self.engine.take_request_limit_changes());
         self.in_flight.note(self.last_batch + 1, &self.batch.mutations[before..]);
         self.note_enqueued(&reply);
         if !woken.is_empty() {

@@ -19,6 +19,7 @@ use super::reader::{Read, ReadError, Reads};
 use super::source::Source;
 use super::{Clock, Events, StreamTurns, release};
 use crate::identity::KeyTable;
+use crate::request_limits::TenantRequestLimits;
 
 /// The most bytes of jobs that are read at once where few of them are needed at a time.
 pub(super) const SLICE_BYTES: usize = 4 << 20;
@@ -32,6 +33,7 @@ pub struct Handle {
     pub(super) turns: Arc<StreamTurns>,
     pub(super) clock: Clock,
     pub(super) keys: Arc<KeyTable>,
+    pub(super) request_limits: Arc<TenantRequestLimits>,
     pub(super) next_waiter: Arc<AtomicU64>,
 }
 
@@ -236,6 +238,12 @@ impl Handle {
     #[must_use]
     pub fn events(&self) -> &Events {
         &self.events
+    }
+
+    /// The committed limits on requests of tenants.
+    #[must_use]
+    pub fn request_limits(&self) -> &Arc<TenantRequestLimits> {
+        &self.request_limits
     }
 
     /// The committed API keys.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rota_engine::{Command, Event, KeyChange};
+use rota_engine::{Command, Event, KeyChange, RequestLimitChange};
 use rota_model::Seq;
 use tokio::sync::{mpsc, oneshot};
 
@@ -18,6 +18,8 @@ pub(super) struct Release {
     pub events: Vec<Event>,
     /// Changes of API keys. They are applied before the answers are given.
     pub keys: Vec<KeyChange>,
+    /// The same for tenants' limits on requests.
+    pub request_limits: Vec<RequestLimitChange>,
 }
 
 impl Release {

@@ -24,6 +24,7 @@ use super::resolve::Resolver;
 use super::store_loop::StoreLoop;
 use super::{Clock, Events, Handle, StreamTurns, dead_letter, retention};
 use crate::identity::KeyTable;
+use crate::request_limits::TenantRequestLimits;
 
 /// What the runtime needs to start, besides the store.
 pub struct Options {
@@ -102,6 +103,7 @@ impl Runtime {
         let resolver = Resolver::new(store.reader()?, tokio.clone());
         let readers = (0..READERS).map(|_| store.reader()).collect::<Result<Vec<_>, _>>()?;
         let keys = Arc::new(KeyTable::default());
+        let request_limits = Arc::new(TenantRequestLimits::default());
         let mut store_loop = StoreLoop {
             store,
             tokio: tokio.clone(),
@@ -113,6 +115,7 @@ impl Runtime {
             committed,
             health: health.clone(),
             keys: keys.clone(),
+            request_limits: request_limits.clone(),
             on_fatal: boxed(&options.on_fatal),
         };
         let (engine, loaded) = tokio::task::block_in_place(|| store_loop.load())?;
@@ -121,6 +124,7 @@ impl Runtime {
         }
         let stored = engine.keys().map(|key| KeyChange::Put(Box::new(key.clone())));
         keys.apply(stored.collect());
+        request_limits.apply(engine.request_limits().collect());
         let engine_loop = EngineLoop {
             engine,
             clock: clock.clone(),
@@ -146,6 +150,7 @@ impl Runtime {
             turns: Arc::new(StreamTurns::new(events.clone())),
             clock,
             keys,
+            request_limits,
             next_waiter: Arc::new(AtomicU64::new(1)),
         };
         let threads = vec![

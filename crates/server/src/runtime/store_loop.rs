@@ -17,6 +17,7 @@ use super::queue::{Popped, Queue};
 use super::release::Release;
 use super::{Clock, Health};
 use crate::identity::KeyTable;
+use crate::request_limits::TenantRequestLimits;
 
 /// Work for the store thread.
 pub(super) enum Work {
@@ -58,6 +59,7 @@ pub(super) struct StoreLoop<S> {
     pub committed: mpsc::UnboundedSender<Release>,
     pub health: Health,
     pub keys: Arc<KeyTable>,
+    pub request_limits: Arc<TenantRequestLimits>,
     pub on_fatal: Box<dyn Fn(&str) + Send>,
 }
 
@@ -122,6 +124,7 @@ impl<S: Store> StoreLoop<S> {
         match self.tokio.block_on(self.store.commit(batch)) {
             Ok(()) => {
                 self.keys.apply(std::mem::take(&mut release.keys));
+                self.request_limits.apply(std::mem::take(&mut release.request_limits));
                 self.release(release);
                 self.mailbox.put_report(StoreReport::Committed(batch.number));
                 true

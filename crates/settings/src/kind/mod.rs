@@ -8,6 +8,7 @@ mod networks;
 mod number;
 mod optional;
 mod origins;
+mod request_limit;
 mod size;
 mod text;
 
@@ -21,6 +22,7 @@ pub(crate) use number::{fraction, number, weight};
 pub(crate) use optional::{if_given, or_auto, or_never, or_none};
 pub use origins::Origins;
 pub(crate) use origins::origins;
+pub(crate) use request_limit::request_limit;
 pub(crate) use size::{GIB, KIB, TIB, size};
 pub(crate) use text::{address, boolean, directory, tenant};
 

@@ -4,7 +4,7 @@ use clap::Args;
 use rota_client::{NewTenantLimits, Rate, Setting, TenantConfig};
 use serde_json::Number;
 
-use crate::commands::setting::{count, rate, weight, whole};
+use crate::commands::setting::{count, rate, request_limit, weight, whole};
 
 #[derive(Debug, Args)]
 pub(super) struct Options {
@@ -40,6 +40,11 @@ pub(super) struct Options {
     #[arg(long, value_parser = ["hard", "soft"])]
     quota: Option<String>,
 
+    /// Requests per minute and at once with a scope, such as enqueue=600/50; also default=..., off or none.
+    /// Repeatable
+    #[arg(long = "request-limit", value_name = "SCOPE=LIMIT", value_parser = request_limit)]
+    request_limits: Vec<(String, Setting<String>)>,
+
     /// The reason, recorded with the change
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -58,6 +63,7 @@ impl Options {
             priority_boost: self.priority_boost.clone(),
             max_priority: self.max_priority.clone(),
             quota: self.quota.clone(),
+            request_limits: self.request_limits.iter().cloned().collect(),
             reason: self.reason.clone(),
         }
     }

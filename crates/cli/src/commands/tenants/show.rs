@@ -31,6 +31,9 @@ pub(super) fn describe(tenant: &Tenant) -> String {
     table.field_if("priority boost", tenant.priority_boost.map(|boost| boost.to_string()));
     table.field_if("max priority", tenant.max_priority.map(|most| most.to_string()));
     table.field_if("quota", tenant.quota.as_ref());
+    let requests: Vec<String> =
+        tenant.request_limits.iter().map(|(scope, limit)| format!("{scope} {limit}")).collect();
+    table.field_if("request limits", (!requests.is_empty()).then(|| requests.join(", ")));
     table.field_if("throttled", tenant.throttle.as_ref().map(throttled));
     table.field_if("noisy", tenant.noisy.as_ref().map(noisy));
     table.field_if("the file says", tenant.file.as_ref().map(ToString::to_string));

@@ -62,6 +62,7 @@ use super::unread_answers::UnreadAnswers;
 use super::{events, metrics};
 use crate::audit::{Act, Audit};
 use crate::identity::{Authenticator, TokenVerifier};
+use crate::request_limits::RequestLimiting;
 use crate::runtime::{Answer, CallerScope, Clock, Events, Handle, Health, Source, StreamTurns};
 
 /// The state that all handlers share. The way to the engine and the store is private: see [`Access`].
@@ -87,6 +88,7 @@ pub struct App {
     pub(super) metrics: metrics::Metrics,
     authenticator: Authenticator,
     pub(crate) audit: Arc<Audit>,
+    pub(super) request_limits: RequestLimiting,
 }
 
 impl App {
@@ -113,6 +115,11 @@ impl App {
         let authenticator = Authenticator::new(&settings.auth, handle.keys().clone(), tokens);
         let metrics = metrics::Metrics::new(settings.metrics.labels);
         let audit = Arc::new(Audit::new(settings.audit.acts_per_tenant));
+        let request_limits = RequestLimiting::new(
+            &settings.request_limits,
+            handle.request_limits().clone(),
+            settings.metrics.labels,
+        );
         Self {
             handle,
             health,
@@ -128,6 +135,7 @@ impl App {
             metrics,
             authenticator,
             audit,
+            request_limits,
         }
     }
 

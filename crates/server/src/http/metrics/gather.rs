@@ -13,6 +13,7 @@ use rota_model::JobType;
 use super::labels::{Key, Keys};
 use crate::http::error::ApiError;
 use crate::http::{Access, View, engine_slices};
+use crate::request_limits::RequestCounts;
 
 /// At most some tenths of a millisecond each.
 const METERS: usize = 500;
@@ -36,6 +37,8 @@ pub(super) struct Figures {
     pub waiting_fetches: usize,
     /// Jobs that entered the dead letter, by the queue's label and the job's type.
     pub buried: Vec<(Option<Arc<str>>, Option<JobType>, u64)>,
+    /// Requests to which a limit applied.
+    pub requests: RequestCounts,
 }
 
 /// A queue as a whole; in namespaces, all queues that tenants call so.
@@ -59,7 +62,7 @@ pub(super) struct OfLimit {
 pub(super) const METRICS: &str = "What is measured of all tenants";
 
 pub(super) async fn gather(app: &Access, keys: &mut Keys) -> Result<Figures, ApiError> {
-    let mut figures = Figures::default();
+    let mut figures = Figures { requests: app.request_limits.counts(), ..Figures::default() };
     let operator = app.operator(METRICS)?;
     let look = operator.look(|engine| {
         (engine.worker_counts(None), engine.waiting_fetches(), engine.tenant_count())

@@ -9,6 +9,7 @@ use super::gather::{Figures, OfLimit};
 use super::labels::{Key, OTHER};
 use super::text::{Page, Tags};
 use crate::http::admin::pools::utilization;
+use crate::request_limits::RequestCount;
 
 /// The page, which is about so large.
 pub(super) fn render(figures: &Figures, size: usize) -> String {
@@ -22,6 +23,7 @@ pub(super) fn render(figures: &Figures, size: usize) -> String {
     limits(&mut page, figures);
     backpressure(&mut page, figures, &all);
     dead_letter(&mut page, figures, &all);
+    requests(&mut page, figures);
     page.into_text()
 }
 
@@ -207,6 +209,28 @@ fn limits(page: &mut Page, figures: &Figures) {
     for (tags, of) in &all {
         if let Some(waits) = &of.waits {
             family.times(tags, waits);
+        }
+    }
+}
+
+fn requests(page: &mut Page, figures: &Figures) {
+    let counters: [(&str, &str, fn(RequestCount) -> u64); 2] = [
+        (
+            "rota_limited_requests_allowed_total",
+            "Requests to which a limit applied, and which were within it.",
+            |count| count.allowed,
+        ),
+        (
+            "rota_limited_requests_refused_total",
+            "Requests refused because a limit on requests was reached.",
+            |count| count.refused,
+        ),
+    ];
+    for (name, help, count) in counters {
+        let mut family = page.counter(name, help);
+        for (tenant, counted) in figures.requests.iter() {
+            let tenant = tenant.map_or(OTHER, |tenant| &**tenant);
+            family.count(&Tags::of(&[("tenant_id", tenant)]), count(counted));
         }
     }
 }

@@ -83,6 +83,7 @@ pub(super) fn config(config: &TenantConfig) -> Value {
         "priority_boost": config.priority_boost,
         "max_priority": config.max_priority,
         "quota": config.quota.unwrap_or_default().as_str(),
+        "request_limits": config.request_limits,
     })
 }
 
