@@ -214,7 +214,8 @@ fn limits(page: &mut Page, figures: &Figures) {
 }
 
 fn requests(page: &mut Page, figures: &Figures) {
-    let counters: [(&str, &str, fn(RequestCount) -> u64); 2] = [
+    type Counter = (&'static str, &'static str, fn(RequestCount) -> u64);
+    let counters: [Counter; 2] = [
         (
             "rota_limited_requests_allowed_total",
             "Requests to which a limit applied, and which were within it.",
