@@ -143,6 +143,12 @@ settings! {
             most are given up, and their connections closed.";
         unread_bytes_per_tenant: usize = size(KIB..=TIB), "256MiB",
             "Maximum bytes of answers to one tenant that it has not read yet; beyond it, its oldest are given up.";
+        incoming_bytes: Option<usize> = or_auto(size(KIB..=TIB)), "auto",
+            "Maximum bytes of the bodies of requests under way, from before they are received until they are \
+            answered; a request that finds no room waits for 5s and is then rejected with 503. A tenth is for callers \
+            that have none. Bodies up to 16KiB do not count. `auto` is 16 times `limits.body_bytes`.";
+        incoming_bytes_per_tenant: Option<usize> = or_auto(size(KIB..=TIB)), "auto",
+            "The same for one tenant, with 429. `auto` is a quarter of `limits.incoming_bytes`.";
         requests_per_tenant: Option<usize> = or_auto(number(1..=1_000_000)), "auto",
             "Maximum requests of one tenant that are handled at the same time; further ones are rejected with 429. \
             `auto` is what it may have waiting, and a tenth of `http.max_connections`.";

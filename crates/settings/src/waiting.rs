@@ -43,6 +43,14 @@ impl Settings {
         Cap { total, per_tenant: self.limits.requests_per_tenant.unwrap_or(auto) }
     }
 
+    /// The cap on the bodies of requests under way, in bytes.
+    #[must_use]
+    pub fn incoming_bodies(&self) -> Cap {
+        let limits = &self.limits;
+        let total = limits.incoming_bytes.unwrap_or(limits.body_bytes.saturating_mul(16));
+        Cap { total, per_tenant: limits.incoming_bytes_per_tenant.unwrap_or((total / 4).max(1)) }
+    }
+
     /// The cap on answers that are not read yet, in bytes.
     #[must_use]
     pub fn unread_answers(&self) -> Cap {

@@ -9,6 +9,7 @@ mod support;
 mod allowed_types;
 mod api_keys;
 mod audit;
+mod bodies_under_way;
 mod credential_lists;
 mod first_key;
 mod key_admin;

@@ -172,6 +172,31 @@ impl FromRequest<Arc<App>> for NoBody {
     }
 }
 
+/// Reads a body to its end and keeps nothing of it; `false` if it has not come to its end.
+pub(super) async fn discard<B>(body: B, settings: &Settings) -> bool
+where
+    B: HttpBody<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let limit = settings.limits.body_bytes;
+    if body.is_end_stream() {
+        return true;
+    }
+    if body.size_hint().lower() > limit as u64 {
+        return false;
+    }
+    let rest = async {
+        let mut body = pin!(Limited::new(body, limit));
+        while let Some(frame) = body.frame().await {
+            if frame.is_err() {
+                return false;
+            }
+        }
+        true
+    };
+    wait_for_rest(settings.http.body_timeout, rest).await.unwrap_or(false)
+}
+
 /// Reads a whole body.
 pub(super) async fn read<B>(body: B, settings: &Settings) -> Result<Bytes, ApiError>
 where

@@ -22,6 +22,7 @@ mod failure;
 mod fast_path;
 mod filter;
 mod in_flight;
+mod incoming_bodies;
 mod job_json;
 mod job_pages;
 mod job_priority;

@@ -9,12 +9,15 @@ use axum::response::IntoResponse;
 use axum::{BoxError, Router};
 use bytes::Bytes;
 use rota_model::JobId;
+use rota_settings::Settings;
 use tower::Service;
 use tracing::Instrument;
 
 use super::audited::Audited;
 use super::client_address::client_address;
+use super::access::is_public;
 use super::error::ApiError;
+use super::incoming_bodies::Reserved;
 use super::listen::Peer;
 use super::unread_body::{WatchedBody, announce_close};
 use super::{Access, App, Caller, body, cors, fast_path, limited, quirks, spec_version};
@@ -123,6 +126,26 @@ impl HttpService {
         caller: Caller,
         act: Option<Arc<Act>>,
     ) -> Response<Body> {
+        let (path, waits) = (request.uri().path(), request.headers().contains_key(EXPECT));
+        if Peer::is_probe(path) || is_public(path) {
+            // These take no body, and anybody may send one, so nothing of it is kept.
+            let (head, body) = request.into_parts();
+            let is_read = body.is_end_stream()
+                || (!waits && body::discard(body, &self.app.settings).await);
+            let request = Request::from_parts(head, Body::empty());
+            let response = self.handle(request, caller, act).await;
+            return if is_read { response } else { announce_close(response) };
+        }
+        self.handle(request, caller, act).await
+    }
+
+    /// Handles a request of which the body, if any, is still to be read.
+    async fn handle<B: RequestBody>(
+        self,
+        request: Request<B>,
+        caller: Caller,
+        act: Option<Arc<Act>>,
+    ) -> Response<Body> {
         let tenant = caller.tenant().cloned();
         let unread = self.app.unread.clone();
         let handled = match Peer::is_probe(request.uri().path()) {
@@ -152,12 +175,13 @@ impl HttpService {
         }
     }
 
-    /// Answers a request without handling it. Reads its body, unless the client waits to be asked for it.
+    /// Answers a request without handling it. Reads its body, of which nothing is kept, unless the client
+    /// waits to be asked for it.
     async fn refuse<B: RequestBody>(self, error: ApiError, request: Request<B>) -> Response<Body> {
         let waits = request.headers().contains_key(EXPECT);
         let body = request.into_body();
         let is_read =
-            body.is_end_stream() || (!waits && body::read(body, &self.app.settings).await.is_ok());
+            body.is_end_stream() || (!waits && body::discard(body, &self.app.settings).await);
         let response = error.into_response();
         if is_read { response } else { announce_close(response) }
     }
@@ -172,6 +196,10 @@ impl HttpService {
         if let Some(act) = act {
             head.extensions.insert(act);
         }
+        let mut reserved = match self.reserve(&caller, room_for(&body, &self.app.settings)).await {
+            Ok(reserved) => reserved,
+            Err(error) => return announce_close(error.into_response()),
+        };
         // This client waits for the handler to ask for the body, so do not read it here.
         if head.headers.contains_key(EXPECT) {
             let (body, end) = WatchedBody::new(body);
@@ -185,6 +213,9 @@ impl HttpService {
             Ok(body) => body,
             Err(error) => return announce_close(error.into_response()),
         };
+        if let Some(reserved) = &mut reserved {
+            reserved.shrink_to(body.len());
+        }
         let response = match fast_path::route(&head) {
             Some(route) => route.handle(Access::new(self.app, caller), &head, body).await,
             None => {
@@ -196,9 +227,27 @@ impl HttpService {
         response
     }
 
+    async fn reserve(
+        &self,
+        caller: &Caller,
+        bytes: Option<usize>,
+    ) -> Result<Option<Reserved>, ApiError> {
+        let Some(bytes) = bytes else { return Ok(None) };
+        self.app.incoming.reserve(caller.tenant(), bytes).await.map(Some)
+    }
+
     async fn route(mut self, request: Request<Body>) -> Response<Body> {
         self.router.call(request).await.unwrap_or_else(|never| match never {})
     }
+}
+
+/// How many bytes to reserve for a body. A short one needs no room; one of unknown length may become as long
+/// as is allowed; longer ones are refused without being read.
+fn room_for<B: RequestBody>(body: &B, settings: &Settings) -> Option<usize> {
+    let longest = settings.limits.body_bytes as u64;
+    let length = body.size_hint().exact().unwrap_or(longest);
+    let needs_room = !body.is_end_stream() && length > SHORT_BODY && length <= longest;
+    needs_room.then_some(length as usize)
 }
 
 /// The id and the JSON of an error about something that is not a request.

@@ -41,7 +41,7 @@ fn unknown_certificate() -> ApiError {
 }
 
 /// Probes, the manifest and the OpenAPI document need no credentials: they tell nothing about anybody's jobs.
-fn is_public(path: &str) -> bool {
+pub(in crate::http) fn is_public(path: &str) -> bool {
     matches!(
         path,
         "/health"

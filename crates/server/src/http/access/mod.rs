@@ -50,6 +50,7 @@ use rota_settings::{Isolation, Settings, TenantSource};
 use tokio::sync::Mutex;
 
 pub use caller::Caller;
+pub(super) use authentication::is_public;
 pub(super) use grantor::Grantor;
 pub(super) use jobs_command::JobsCommand;
 pub(super) use operator::Operator;
@@ -58,6 +59,7 @@ pub use view::{ScopedQuery, View};
 
 use super::error::ApiError;
 use super::in_flight::InFlight;
+use super::incoming_bodies::IncomingBodies;
 use super::unread_answers::UnreadAnswers;
 use super::{events, metrics};
 use crate::audit::{Act, Audit};
@@ -75,6 +77,8 @@ pub struct App {
     pub(super) streams: events::Room,
     /// Counts the requests that are being handled.
     pub(super) in_flight: InFlight,
+    /// Bodies of requests, from before they are read.
+    pub(super) incoming: IncomingBodies,
     /// Large answers that are being written.
     pub(super) unread: UnreadAnswers,
     /// What was rendered of recent events.
@@ -110,6 +114,7 @@ impl App {
         };
         let streams = events::Room::new(settings.waiting().streams);
         let in_flight = InFlight::new(settings.requests_in_flight());
+        let incoming = IncomingBodies::new(settings.incoming_bodies());
         let unread = UnreadAnswers::new(settings.unread_answers());
         let sockets = events::Remembered::new(settings.waiting().streams);
         let authenticator = Authenticator::new(&settings.auth, handle.keys().clone(), tokens);
@@ -127,6 +132,7 @@ impl App {
             rules,
             streams,
             in_flight,
+            incoming,
             unread,
             frames: events::Frames::default(),
             sockets,
