@@ -5,12 +5,17 @@
 
 #[path = "../support/mod.rs"]
 mod support;
+// Most of it is for the tests of WebSockets.
+#[allow(dead_code)]
+#[path = "../protocol/web_socket_reader.rs"]
+mod web_socket_reader;
 
 mod allowed_types;
 mod api_keys;
 mod audit;
 mod bodies_under_way;
 mod credential_lists;
+mod ended_credentials;
 mod first_key;
 mod key_admin;
 mod limit_keys;

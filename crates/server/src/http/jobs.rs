@@ -164,6 +164,7 @@ async fn send(app: &Access, jobs: Vec<NewJob>, wait_ms: u64) -> Result<Answer, A
         () = client_closed() => {
             Err(ApiError::busy("The client closed its side while the enqueue waited for room."))
         }
+        error = app.credentials_ended() => Err(error),
     }
 }
 

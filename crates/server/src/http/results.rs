@@ -38,6 +38,7 @@ pub(super) async fn show(app: Access, name: PathName, params: Params) -> ApiResu
             let may_have_ended = tokio::select! {
                 waited = tokio::time::timeout_at(until, end.wait()) => waited.is_ok(),
                 () = &mut closed => false,
+                error = app.credentials_ended() => return Err(error),
             };
             if !may_have_ended {
                 return Err(not_yet(&record));

@@ -1,6 +1,7 @@
 //! Finds out who sends a request, from its credentials.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, HeaderValue};
@@ -8,10 +9,15 @@ use rota_identity::token::TokenProblem;
 use rota_identity::{Identity, KEY_PREFIX, KeyText};
 use rota_model::Millis;
 use rota_settings::{Auth, AuthMode};
+use tokio::sync::watch;
 
+use super::credential::Credential;
 use super::{KeyProblem, KeyTable, TokenVerifier};
+use crate::runtime::Clock;
 
 const API_KEY: &str = "x-api-key";
+/// How often a credential that is watched is checked anyway: the wall clock may be set.
+const RECHECK: Duration = Duration::from_secs(10);
 
 /// Checks credentials by the modes that are switched on.
 pub struct Authenticator {
@@ -47,13 +53,17 @@ impl Authenticator {
         self.is_required
     }
 
-    /// The identity that the headers prove.
+    /// The identity that the headers prove, and the credential that proves it.
     pub async fn authenticate(
         &self,
         headers: &HeaderMap,
         now: Millis,
-    ) -> Result<Arc<Identity>, Denied> {
-        let credential = credential(headers)?.ok_or(Denied::NoCredentials)?;
+    ) -> Result<(Arc<Identity>, Credential), Denied> {
+        let (text, credential) = credential(headers)?.ok_or(Denied::NoCredentials)?;
+        Ok((self.identity(text, now).await?, credential))
+    }
+
+    async fn identity(&self, credential: &str, now: Millis) -> Result<Arc<Identity>, Denied> {
         match (&self.keys, &self.tokens) {
             (Some(keys), _) if credential.starts_with(KEY_PREFIX) => {
                 let text = KeyText::parse(credential).map_err(|_| unknown_key())?;
@@ -65,6 +75,49 @@ impl Authenticator {
             _ => Err(Denied::UnknownForm),
         }
     }
+
+    /// Completes when a credential is no longer accepted, and says why.
+    pub async fn ended(&self, credential: &Credential, clock: &Clock) -> Denied {
+        // Before the first check, so that no change is missed.
+        let mut revoked = self.keys.as_ref().map(|keys| keys.ends());
+        let mut keys_read = self.tokens.as_ref().map(|tokens| tokens.reads());
+        loop {
+            let now = clock.now().wall;
+            let end = match self.end_of(credential.text(), now).await {
+                Ok(end) => end,
+                Err(denied) => return denied,
+            };
+            let left = end.map_or(RECHECK, |end| {
+                let ms = u64::try_from(end.0.saturating_sub(now.0)).unwrap_or(0);
+                Duration::from_millis(ms).min(RECHECK)
+            });
+            tokio::select! {
+                () = tokio::time::sleep(left) => {}
+                () = changed(&mut revoked) => {}
+                () = changed(&mut keys_read) => {}
+            }
+        }
+    }
+
+    /// When a credential ends that is accepted now.
+    async fn end_of(&self, credential: &str, now: Millis) -> Result<Option<Millis>, Denied> {
+        if let Some(keys) = self.keys.as_ref().filter(|_| credential.starts_with(KEY_PREFIX)) {
+            let text = KeyText::parse(credential).map_err(|_| unknown_key())?;
+            return keys.end_of(&text, now).map_err(Denied::Key);
+        }
+        self.identity(credential, now).await.map(|identity| identity.expires)
+    }
+}
+
+/// Completes with the next change; never without a source of changes.
+async fn changed(changes: &mut Option<watch::Receiver<u64>>) {
+    let is_alive = match changes {
+        Some(changes) => changes.changed().await.is_ok(),
+        None => false,
+    };
+    if !is_alive {
+        std::future::pending().await
+    }
 }
 
 fn unknown_key() -> Denied {
@@ -72,17 +125,18 @@ fn unknown_key() -> Denied {
 }
 
 /// The one credential in the headers.
-fn credential(headers: &HeaderMap) -> Result<Option<&str>, Denied> {
-    let authorization = headers.get_all(AUTHORIZATION).iter().map(bearer);
-    let api_key = headers.get_all(API_KEY).iter().map(text);
+fn credential(headers: &HeaderMap) -> Result<Option<(&str, Credential)>, Denied> {
+    let authorization = headers.get_all(AUTHORIZATION).iter().map(|value| (bearer(value), value));
+    let api_key = headers.get_all(API_KEY).iter().map(|value| (text(value), value));
     let mut all = authorization.chain(api_key);
-    let Some(first) = all.next().transpose()? else { return Ok(None) };
-    for other in all {
+    let Some((first, header)) = all.next() else { return Ok(None) };
+    let first = first?;
+    for (other, _) in all {
         if other? != first {
             return Err(Denied::SeveralCredentials);
         }
     }
-    Ok(Some(first))
+    Ok(Some((first, Credential::new(header))))
 }
 
 fn bearer(value: &HeaderValue) -> Result<&str, Denied> {
@@ -117,9 +171,12 @@ mod tests {
             &[("x-api-key", "abc")],
             &[("x-api-key", "abc"), ("authorization", "Bearer abc")],
         ] {
-            assert_eq!(credential(&headers(pairs)), Ok(Some("abc")), "{pairs:?}");
+            let headers = headers(pairs);
+            let (text, credential) = credential(&headers).unwrap().unwrap();
+            assert_eq!((text, credential.text()), ("abc", "abc"), "{pairs:?}");
+            assert!(!format!("{credential:?}").contains("abc"), "it is not logged");
         }
-        assert_eq!(credential(&headers(&[])), Ok(None));
+        assert!(credential(&headers(&[])).unwrap().is_none());
     }
 
     #[test]
@@ -133,7 +190,7 @@ mod tests {
             }),
             (&[("authorization", "Bearer a"), ("authorization", "Basic b")], Denied::NotBearer),
         ] {
-            assert_eq!(credential(&headers(pairs)), Err(denied), "{pairs:?}");
+            assert_eq!(credential(&headers(pairs)).err(), Some(denied), "{pairs:?}");
         }
     }
 }

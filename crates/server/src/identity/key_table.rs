@@ -8,6 +8,7 @@ use ahash::RandomState;
 use rota_engine::KeyChange;
 use rota_identity::{ApiKey, Identity, KeyHash, KeyId, KeyState, KeyText};
 use rota_model::Millis;
+use tokio::sync::watch;
 
 /// Follows the engine's table: the store thread applies each change when it is committed, before the
 /// answer to its request is released. So a revoked key is refused from then on, whatever becomes of the
@@ -17,6 +18,8 @@ pub struct KeyTable {
     keys: RwLock<HashMap<KeyId, Arc<Entry>, RandomState>>,
     /// Keys that were used since [`KeyTable::take_uses`], each once.
     used: Mutex<Vec<Arc<Entry>>>,
+    /// Counts changes after which a key may no longer be accepted.
+    ends: watch::Sender<u64>,
 }
 
 struct Entry {
@@ -39,6 +42,22 @@ pub enum KeyProblem {
 impl KeyTable {
     /// Who the holder of this key is. Does the same work for known and unknown ids.
     pub fn check(&self, text: &KeyText, now: Millis) -> Result<Arc<Identity>, KeyProblem> {
+        let entry = self.find(text, now)?;
+        self.note_use(&entry, now);
+        Ok(entry.identity.clone())
+    }
+
+    /// When a key ends that is accepted now; the inner `None` for never. This is no use of it.
+    pub fn end_of(&self, text: &KeyText, now: Millis) -> Result<Option<Millis>, KeyProblem> {
+        self.find(text, now).map(|entry| entry.key.expires)
+    }
+
+    /// Changes whenever a key was revoked, was removed or has got another end.
+    pub fn ends(&self) -> watch::Receiver<u64> {
+        self.ends.subscribe()
+    }
+
+    fn find(&self, text: &KeyText, now: Millis) -> Result<Arc<Entry>, KeyProblem> {
         let entry = self.get(&text.id());
         let hash = entry.as_ref().map_or(KeyHash::OF_NO_KEY, |entry| entry.key.hash);
         let matches = hash.matches(&text.hash());
@@ -46,10 +65,7 @@ impl KeyTable {
         match entry.key.state(now) {
             KeyState::Revoked => Err(KeyProblem::Revoked),
             KeyState::Expired => Err(KeyProblem::Expired),
-            KeyState::Active => {
-                self.note_use(&entry, now);
-                Ok(entry.identity.clone())
-            }
+            KeyState::Active => Ok(entry),
         }
     }
 
@@ -64,19 +80,26 @@ impl KeyTable {
         if changes.is_empty() {
             return;
         }
+        let mut has_end = false;
         let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         for change in changes {
             match change {
                 KeyChange::Put(key) => {
+                    let end = keys.get(&key.id).map(|old| old.key.ends());
+                    has_end |= end.is_some_and(|end| end != key.ends());
                     let before = keys.get(&key.id).map(|old| old.last_used.load(Ordering::Relaxed));
                     let entry = Entry::new(*key);
                     entry.last_used.fetch_max(before.unwrap_or(0), Ordering::Relaxed);
                     keys.insert(entry.key.id, Arc::new(entry));
                 }
                 KeyChange::Forgotten(id) => {
-                    keys.remove(&id);
+                    has_end |= keys.remove(&id).is_some();
                 }
             }
+        }
+        drop(keys);
+        if has_end {
+            self.ends.send_modify(|count| *count += 1);
         }
     }
 
@@ -205,6 +228,27 @@ mod tests {
         table.return_uses(&uses);
         assert_eq!(table.take_uses(), uses);
         assert_eq!(table.last_used(&text(2).id()), None);
+    }
+
+    #[test]
+    fn watchers_learn_of_keys_that_end_and_of_no_others() {
+        let table = table([key(1)]);
+        let mut ends = table.ends();
+        let put = |key: ApiKey| table.apply(vec![KeyChange::Put(Box::new(key))]);
+        put(key(2));
+        put(ApiKey { last_used: Some(Millis(7)), ..key(1) });
+        assert!(!ends.has_changed().unwrap());
+        put(ApiKey { expires: Some(Millis(500)), ..key(1) });
+        assert!(ends.has_changed().unwrap());
+        assert_eq!(table.end_of(&text(1), Millis(499)), Ok(Some(Millis(500))));
+        ends.mark_unchanged();
+        put(ApiKey { revoked: Some(Millis(5)), ..key(1) });
+        assert!(ends.has_changed().unwrap());
+        assert_eq!(table.end_of(&text(1), Millis(10)), Err(KeyProblem::Revoked));
+        ends.mark_unchanged();
+        table.apply(vec![KeyChange::Forgotten(text(2).id())]);
+        assert!(ends.has_changed().unwrap());
+        assert_eq!(table.take_uses(), [], "to watch a key is not to use it");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod authenticator;
 mod bootstrap;
+mod credential;
 mod key_source;
 mod key_table;
 mod key_uses;
@@ -11,6 +12,7 @@ mod verified_tokens;
 
 pub use authenticator::{Authenticator, Denied};
 pub use bootstrap::{BootstrapError, FirstKey, new_key};
+pub use credential::Credential;
 pub use key_source::KeySourceError;
 pub use key_table::{KeyProblem, KeyTable};
 pub(crate) use key_uses::{FLUSH_INTERVAL, flush};

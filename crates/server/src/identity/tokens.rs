@@ -115,6 +115,11 @@ impl TokenVerifier {
         Ok(identity)
     }
 
+    /// Changes whenever the key set was read, so that the key of a token may be gone.
+    pub fn reads(&self) -> watch::Receiver<u64> {
+        self.reads.subscribe()
+    }
+
     /// Reads the key set again now and then. Never ends.
     pub async fn keep_keys_fresh(self: Arc<Self>) {
         loop {

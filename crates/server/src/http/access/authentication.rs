@@ -1,15 +1,26 @@
 //! Checks the credentials of a request.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::{HeaderMap, StatusCode};
 use rota_identity::token::TokenProblem;
 use rota_identity::{ClientCertificate, Identity, identify_certificate};
 use rota_settings::AuthMode;
 
-use super::App;
+use super::{App, Caller};
 use crate::http::error::ApiError;
-use crate::identity::{Denied, KeyProblem};
+use crate::identity::{Credential, Denied, KeyProblem};
+
+/// How often the end of a certificate is compared with the wall clock, which may be set.
+const RECHECK: Duration = Duration::from_secs(10);
+
+/// Who a request comes from, as its credentials prove.
+pub(super) struct Authenticated {
+    pub identity: Arc<Identity>,
+    /// `None` for a certificate, which belongs to the connection.
+    pub credential: Option<Credential>,
+}
 
 /// What the credentials of a request prove; `None` where none are asked for.
 pub(super) async fn identity(
@@ -17,7 +28,7 @@ pub(super) async fn identity(
     certificate: Option<&ClientCertificate>,
     path: &str,
     app: &App,
-) -> Result<Option<Arc<Identity>>, ApiError> {
+) -> Result<Option<Authenticated>, ApiError> {
     if !app.authenticator.is_required() || is_public(path) {
         return Ok(None);
     }
@@ -26,11 +37,42 @@ pub(super) async fn identity(
         (Err(Denied::NoCredentials), Some(certificate))
             if app.settings.auth.has(AuthMode::Mtls) =>
         {
+            // The handshake may have been a while ago.
+            if certificate.expires <= app.now() {
+                return Err(expired_certificate());
+            }
             let identity = identify_certificate(certificate, &app.settings.certificates);
-            Ok(Some(Arc::new(identity.ok_or_else(unknown_certificate)?)))
+            let identity = Arc::new(identity.ok_or_else(unknown_certificate)?);
+            Ok(Some(Authenticated { identity, credential: None }))
         }
-        (authenticated, _) => Ok(Some(authenticated?)),
+        (authenticated, _) => {
+            let (identity, credential) = authenticated?;
+            Ok(Some(Authenticated { identity, credential: Some(credential) }))
+        }
     }
+}
+
+/// Completes when the caller would no longer be let in, and says why. Never completes for callers without
+/// credentials.
+pub(super) async fn ended(caller: &Caller, app: &App) -> ApiError {
+    if let Some(credential) = caller.credential() {
+        return app.authenticator.ended(credential, app.clock()).await.into();
+    }
+    let Some(end) = caller.identity().and_then(|identity| identity.expires) else {
+        return std::future::pending().await;
+    };
+    while app.now() < end {
+        let ms = u64::try_from(end.0 - app.now().0).unwrap_or(0);
+        tokio::time::sleep(Duration::from_millis(ms).min(RECHECK)).await;
+    }
+    expired_certificate()
+}
+
+fn expired_certificate() -> ApiError {
+    let text = "The client's certificate has expired.";
+    ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", text)
+        .hint("Connect again with a new certificate.")
+        .header_text("www-authenticate", INVALID)
 }
 
 fn unknown_certificate() -> ApiError {

@@ -9,8 +9,10 @@ use rota_model::TenantId;
 use rota_model::audit::AuditActor;
 use rota_model::envelope::Sender;
 
+use super::authentication::Authenticated;
 use super::{App, authentication};
 use crate::http::error::ApiError;
+use crate::identity::Credential;
 
 /// Documents of the specification and clients use different names for the same header.
 const HEADERS: [&str; 3] = ["x-ojs-tenant", "x-ojs-tenant-id", "x-tenant-id"];
@@ -25,6 +27,7 @@ pub struct Caller {
     permissions: Permissions,
     /// What the credentials prove; `None` where none are asked for.
     identity: Option<Arc<Identity>>,
+    credential: Option<Credential>,
 }
 
 impl Caller {
@@ -35,8 +38,8 @@ impl Caller {
         path: &str,
         app: &App,
     ) -> Result<Self, ApiError> {
-        let identity = authentication::identity(headers, certificate, path, app).await?;
-        let Some(identity) = identity else {
+        let authenticated = authentication::identity(headers, certificate, path, app).await?;
+        let Some(Authenticated { identity, credential }) = authenticated else {
             return Self::from_headers(headers, path, app);
         };
         let tenant = match &identity.tenant {
@@ -56,7 +59,7 @@ impl Caller {
             (true, Some(_)) => Permissions::of_tenant(),
             (true, None) => Permissions::of_operator(),
         };
-        Ok(Self { tenant, permissions, identity: Some(identity) })
+        Ok(Self { tenant, permissions, identity: Some(identity), credential })
     }
 
     /// The caller that the headers name, which proves nothing. Whoever names no tenant is an operator.
@@ -73,7 +76,7 @@ impl Caller {
             Some(_) => Permissions::of_tenant(),
             None => Permissions::of_operator(),
         };
-        Ok(Self { tenant, permissions, identity: None })
+        Ok(Self { tenant, permissions, identity: None, credential: None })
     }
 
     /// The caller, as the audit log names it.
@@ -104,6 +107,11 @@ impl Caller {
     #[must_use]
     pub fn identity(&self) -> Option<&Identity> {
         self.identity.as_deref()
+    }
+
+    /// The key or token that was accepted, if it was one.
+    pub(super) fn credential(&self) -> Option<&Credential> {
+        self.credential.as_ref()
     }
 
     /// What the caller may do.

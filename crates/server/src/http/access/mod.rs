@@ -236,6 +236,12 @@ impl Access {
         self.caller.check(permission)
     }
 
+    /// Completes when the caller's credentials have ended: revoked, expired, or their key is gone. What is
+    /// held open for the caller ends with them.
+    pub(super) async fn credentials_ended(&self) -> ApiError {
+        authentication::ended(&self.caller, &self.app).await
+    }
+
     /// On whose behalf the engine resolves ids.
     fn scope(&self) -> CallerScope {
         let queues = self.caller.identity().and_then(|identity| identity.queues.clone());

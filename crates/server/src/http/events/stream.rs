@@ -106,9 +106,12 @@ impl Stream {
             sleep(FAREWELL).await;
         };
         tokio::pin!(overdue);
+        let app = self.app.clone();
         let flowed = tokio::select! {
             () = self.flow(resume) => true,
             () = &mut overdue => false,
+            // The next request tells the client why.
+            _ = app.credentials_ended() => true,
         };
         let (ended, cut) = (*self.ending.borrow(), self.cut.take());
         // The answer ends with this.

@@ -73,6 +73,7 @@ pub(in crate::http) async fn fetch(app: Access, body: Json) -> ApiResult {
         jobs = fetching => jobs.map_err(ApiError::from)?,
         // The client is probably gone, and jobs for it would be lost until their reservation ends.
         () = client_closed_after(watch_after) => Vec::new(),
+        error = app.credentials_ended(), if wait_ms > 0 => return Err(error),
     };
     if jobs.is_empty() && wait_ms > 0 && !may_wait {
         return Err(may_not_wait());

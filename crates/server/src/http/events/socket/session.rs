@@ -88,9 +88,14 @@ impl Session {
             sleep(FAREWELL).await;
         };
         let entry = self.app.sockets.open(self.id, self.app.tenant().cloned());
-        tokio::select! {
-            () = self.serve(&mut socket, &entry) => {}
-            () = overdue => {}
+        let app = self.app.clone();
+        let is_expelled = tokio::select! {
+            () = self.serve(&mut socket, &entry) => false,
+            () = overdue => false,
+            _ = app.credentials_ended() => true,
+        };
+        if is_expelled {
+            socket.close(CloseCode::Policy, "the credentials have ended").await;
         }
     }
 
