@@ -74,7 +74,14 @@ fn assert_closed(mut socket: Socket) {
 }
 
 /// A request that was begun and is held by the server.
-fn held(server: &Server, method: &str, path: &str, credential: &str, more: &str, body: &str) -> Wire {
+fn held(
+    server: &Server,
+    method: &str,
+    path: &str,
+    credential: &str,
+    more: &str,
+    body: &str,
+) -> Wire {
     let wire = Wire::open(server.address()).unwrap();
     let authorization = format!("Authorization: Bearer {credential}");
     wire.write(&request(method, path, &[&authorization, more], body.as_bytes())).unwrap();
@@ -117,7 +124,9 @@ fn revoking_a_key_ends_what_is_held_open_for_it() {
         held(server, "POST", "/ojs/v1/jobs", &key, block, &enqueue),
     ];
     let mut others_stream = Stream::open(server, &text_of(&other));
-    while secured.get(secured.operator(), "/ojs/v1/admin/stats").expect(200)["waiting_fetches"] != 1 {}
+    while secured.get(secured.operator(), "/ojs/v1/admin/stats").expect(200)["waiting_fetches"] != 1
+    {
+    }
     act(&secured, &created, "revoke");
     stream.assert_ends();
     assert_closed(socket_of_key);

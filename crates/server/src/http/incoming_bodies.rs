@@ -182,12 +182,7 @@ impl State {
 
 /// Whether there is room for a body. A single one fits whatever its size, so that no cap is too small for
 /// what `limits.body_bytes` allows.
-fn fits(
-    cap: Cap,
-    source: &Source,
-    (own, all): (usize, usize),
-    bytes: usize,
-) -> Result<(), Short> {
+fn fits(cap: Cap, source: &Source, (own, all): (usize, usize), bytes: usize) -> Result<(), Short> {
     let is_tenant = matches!(source, Source::Tenant(_));
     if is_tenant && own > 0 && own + bytes > cap.per_tenant {
         return Err(Short::Own);

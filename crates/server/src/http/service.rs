@@ -13,9 +13,9 @@ use rota_settings::Settings;
 use tower::Service;
 use tracing::Instrument;
 
+use super::access::is_public;
 use super::audited::Audited;
 use super::client_address::client_address;
-use super::access::is_public;
 use super::error::ApiError;
 use super::incoming_bodies::Reserved;
 use super::listen::Peer;
@@ -130,8 +130,8 @@ impl HttpService {
         if Peer::is_probe(path) || is_public(path) {
             // These take no body, and anybody may send one, so nothing of it is kept.
             let (head, body) = request.into_parts();
-            let is_read = body.is_end_stream()
-                || (!waits && body::discard(body, &self.app.settings).await);
+            let is_read =
+                body.is_end_stream() || (!waits && body::discard(body, &self.app.settings).await);
             let request = Request::from_parts(head, Body::empty());
             let response = self.handle(request, caller, act).await;
             return if is_read { response } else { announce_close(response) };

@@ -49,8 +49,8 @@ use rota_model::{Millis, QueueName, Scope, TenantId, WorkerId};
 use rota_settings::{Isolation, Settings, TenantSource};
 use tokio::sync::Mutex;
 
-pub use caller::Caller;
 pub(super) use authentication::is_public;
+pub use caller::Caller;
 pub(super) use grantor::Grantor;
 pub(super) use jobs_command::JobsCommand;
 pub(super) use operator::Operator;
