@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rota_client::{Client, Credentials};
+use rota_client::{Client, Credentials, Retries};
 
 use crate::{Failure, credentials_file};
 
@@ -129,7 +129,8 @@ impl Access {
             (Some(_), None) => return Err(incomplete("--client-cert needs --client-key")),
             (None, Some(_)) => return Err(incomplete("--client-key needs --client-cert")),
         };
-        Ok(Client::builder().credentials(credentials).build(url)?)
+        // Whoever typed a command repeats it; a script sees its exit code.
+        Ok(Client::builder().credentials(credentials).retries(Retries::none()).build(url)?)
     }
 }
 

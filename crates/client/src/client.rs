@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::Error;
 use crate::base_url::{BaseUrl, Endpoint};
 use crate::response::Response;
+use crate::retries::{Repeatable, Retries};
 use crate::{Credentials, tls_error};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -35,6 +36,7 @@ pub struct Client {
     timeout: Duration,
     tenant: Option<HeaderValue>,
     authorization: Option<HeaderValue>,
+    retries: Retries,
 }
 
 /// Builds a client with non-default timeouts.
@@ -44,6 +46,7 @@ pub struct Builder {
     request_timeout: Duration,
     idle_connections: usize,
     credentials: Credentials,
+    retries: Retries,
 }
 
 impl Client {
@@ -59,6 +62,7 @@ impl Client {
             request_timeout: REQUEST_TIMEOUT,
             idle_connections: usize::MAX,
             credentials: Credentials::new(),
+            retries: Retries::default(),
         }
     }
 
@@ -71,6 +75,13 @@ impl Client {
         let value = HeaderValue::from_str(id).ok().filter(|value| value.to_str().is_ok());
         self.tenant = Some(value.ok_or_else(|| bad("only visible ASCII characters can be sent"))?);
         Ok(self)
+    }
+
+    /// Sends every request once, for callers that repeat requests themselves.
+    #[must_use]
+    pub fn without_retries(mut self) -> Self {
+        self.retries = Retries::none();
+        self
     }
 
     /// The server's address.
@@ -89,16 +100,16 @@ impl Client {
     }
 
     pub(crate) async fn get(&self, endpoint: Endpoint) -> Result<Response, Error> {
-        self.send(Method::GET, endpoint, None, Duration::ZERO).await
+        self.send(Method::GET, endpoint, None, Duration::ZERO, Repeatable::Yes).await
     }
 
     pub(crate) async fn delete(&self, endpoint: Endpoint) -> Result<Response, Error> {
-        self.send(Method::DELETE, endpoint, None, Duration::ZERO).await
+        self.send(Method::DELETE, endpoint, None, Duration::ZERO, Repeatable::No).await
     }
 
     /// A POST without a body.
     pub(crate) async fn post_empty(&self, endpoint: Endpoint) -> Result<Response, Error> {
-        self.send(Method::POST, endpoint, None, Duration::ZERO).await
+        self.send(Method::POST, endpoint, None, Duration::ZERO, Repeatable::No).await
     }
 
     pub(crate) async fn post(
@@ -117,8 +128,20 @@ impl Client {
         body: &impl Serialize,
         longer: Duration,
     ) -> Result<Response, Error> {
+        let repeatable = Repeatable::from(&method);
+        self.send_repeatable(method, endpoint, body, longer, repeatable).await
+    }
+
+    pub(crate) async fn send_repeatable(
+        &self,
+        method: Method,
+        endpoint: Endpoint,
+        body: &impl Serialize,
+        longer: Duration,
+        repeatable: Repeatable,
+    ) -> Result<Response, Error> {
         let body = serde_json::to_vec(body).expect("requests are plain data");
-        self.send(method, endpoint, Some(body.into()), longer).await
+        self.send(method, endpoint, Some(body.into()), longer, repeatable).await
     }
 
     async fn send(
@@ -127,8 +150,37 @@ impl Client {
         endpoint: Endpoint,
         body: Option<Bytes>,
         longer: Duration,
+        repeatable: Repeatable,
     ) -> Result<Response, Error> {
-        let request = self.request(method, &endpoint, body, JSON)?;
+        let mut sent = 0;
+        loop {
+            let answer = self.send_once(&method, &endpoint, body.clone(), longer).await;
+            sent += 1;
+            let wait = {
+                let refused = match &answer {
+                    Ok(response) if matches!(response.status, 429 | 502..=504) => {
+                        Some(response.refusal())
+                    }
+                    _ => None,
+                };
+                let error = refused.as_ref().or(answer.as_ref().err());
+                error.and_then(|error| self.retries.wait(error, repeatable, sent, fastrand::f64()))
+            };
+            match wait {
+                Some(wait) => tokio::time::sleep(wait).await,
+                None => return answer,
+            }
+        }
+    }
+
+    async fn send_once(
+        &self,
+        method: &Method,
+        endpoint: &Endpoint,
+        body: Option<Bytes>,
+        longer: Duration,
+    ) -> Result<Response, Error> {
+        let request = self.request(method.clone(), endpoint, body, JSON)?;
         let longest = self.timeout + longer;
         match tokio::time::timeout(longest, self.exchange(request)).await {
             Ok(answer) => answer,
@@ -251,6 +303,12 @@ impl Builder {
         self
     }
 
+    /// How often and how soon failed requests are sent again.
+    pub fn retries(mut self, retries: Retries) -> Self {
+        self.retries = retries;
+        self
+    }
+
     /// Checks the URL, reads the files of the credentials and creates the client, without connecting.
     pub fn build(self, url: &str) -> Result<Client, Error> {
         let base = BaseUrl::parse(url)?;
@@ -273,7 +331,8 @@ impl Builder {
             .pool_max_idle_per_host(self.idle_connections)
             .build(connector);
         let authorization = self.credentials.authorization().cloned();
-        Ok(Client { http, base, timeout: self.request_timeout, tenant: None, authorization })
+        let (timeout, retries) = (self.request_timeout, self.retries);
+        Ok(Client { http, base, timeout, tenant: None, authorization, retries })
     }
 }
 

@@ -5,6 +5,8 @@ use std::fmt;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::{Job, WithJson};
+
 /// Why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -30,6 +32,13 @@ pub enum Error {
     #[error("the credentials cannot be used: {reason}")]
     BadCredentials {
         /// What is wrong with them. It does not contain them.
+        reason: String,
+    },
+
+    /// The job cannot be sent.
+    #[error("the job cannot be sent: {reason}")]
+    BadJob {
+        /// What is wrong with it.
         reason: String,
     },
 
@@ -107,6 +116,28 @@ pub struct Refusal {
     /// Seconds to wait before a retry, if the server gave them.
     #[serde(skip)]
     pub retry_after: Option<u64>,
+    pub(crate) limit: Option<Value>,
+    pub(crate) current: Option<u64>,
+    pub(crate) maximum: Option<u64>,
+}
+
+/// The limit that a request would have crossed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LimitReached<'a> {
+    /// Its name, such as `max_queue_depth`.
+    pub limit: &'a str,
+    /// What is used of it now.
+    pub current: u64,
+    /// What may be used of it.
+    pub maximum: u64,
+}
+
+impl Refusal {
+    /// The limit that the request would have crossed, if the server named it.
+    pub fn limit_reached(&self) -> Option<LimitReached<'_>> {
+        let limit = self.limit.as_ref()?.as_str()?;
+        Some(LimitReached { limit, current: self.current?, maximum: self.maximum? })
+    }
 }
 
 impl Error {
@@ -130,6 +161,7 @@ impl Error {
             Self::Refused(refusal) => refusal.retryable || refusal.status == 503,
             Self::BadUrl { .. }
             | Self::BadTenant { .. }
+            | Self::BadJob { .. }
             | Self::BadCredentials { .. }
             | Self::Tls { .. }
             | Self::NotOjs { .. } => false,
@@ -146,6 +178,7 @@ impl Error {
             Self::Tls { .. } => {
                 "Check the address, the authorities that are trusted, and the client's own certificate."
             }
+            Self::BadJob { .. } => "A job is an object with 'type' and 'args'.",
             Self::BadTenant { .. } => "It looks like acme-corp.",
             Self::Unreachable { .. } => "Start a server with `rota serve`, or correct the address.",
             Self::Interrupted { .. } | Self::Timeout { .. } => {
@@ -164,6 +197,12 @@ impl Error {
 #[derive(Deserialize)]
 pub(crate) struct ErrorBody {
     pub error: Refusal,
+}
+
+/// The body of an error response that shows a job.
+#[derive(Deserialize)]
+pub(crate) struct RefusedJob {
+    pub job: Option<WithJson<Job>>,
 }
 
 impl fmt::Display for Refusal {

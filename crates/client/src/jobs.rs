@@ -1,4 +1,4 @@
-//! Enqueueing, reading, listing and changing jobs.
+//! Reading, listing and changing jobs.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::base_url::Endpoint;
-use crate::job::{ManyJobs, OneJob};
+use crate::job::OneJob;
 use crate::page::Pagination;
 use crate::{Client, Error, Job, Page, PageAt, WithJson};
 
@@ -66,20 +66,6 @@ pub struct BulkOutcome {
     pub failed: u64,
 }
 
-/// Enqueued jobs with warnings.
-#[derive(Debug, Clone)]
-pub struct Enqueued<T> {
-    /// The enqueued job or jobs.
-    pub what: T,
-    /// Exceeded soft quotas of the tenant.
-    pub quota_exceeded: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct Batch<'a, T> {
-    jobs: &'a [T],
-}
-
 #[derive(Serialize)]
 struct Bulk<'a> {
     filter: &'a JobFilter,
@@ -95,39 +81,6 @@ struct Listing {
 }
 
 impl Client {
-    /// Enqueues one job: a [`NewJob`](crate::NewJob), or any JSON object that is an envelope.
-    pub async fn enqueue(&self, job: &impl Serialize) -> Result<WithJson<Job>, Error> {
-        Ok(self.enqueue_with_warnings(job).await?.what)
-    }
-
-    /// Enqueues and also returns the warnings of the server.
-    pub async fn enqueue_with_warnings(
-        &self,
-        job: &impl Serialize,
-    ) -> Result<Enqueued<WithJson<Job>>, Error> {
-        let answer = self.post(self.endpoint(&["jobs"]), job).await?;
-        let OneJob { job, quota_exceeded } = answer.read()?;
-        Ok(Enqueued { what: job, quota_exceeded })
-    }
-
-    /// Enqueues all jobs or none.
-    pub async fn enqueue_batch(
-        &self,
-        jobs: &[impl Serialize],
-    ) -> Result<Vec<WithJson<Job>>, Error> {
-        Ok(self.enqueue_batch_with_warnings(jobs).await?.what)
-    }
-
-    /// Enqueues and also returns the warnings of the server.
-    pub async fn enqueue_batch_with_warnings(
-        &self,
-        jobs: &[impl Serialize],
-    ) -> Result<Enqueued<Vec<WithJson<Job>>>, Error> {
-        let answer = self.post(self.endpoint(&["jobs", "batch"]), &Batch { jobs }).await?;
-        let ManyJobs { jobs, quota_exceeded } = answer.read()?;
-        Ok(Enqueued { what: jobs, quota_exceeded })
-    }
-
     /// One job, finished or not.
     pub async fn job(&self, id: &str) -> Result<WithJson<Job>, Error> {
         let answer = self.get(self.endpoint(&["jobs", id])).await?;

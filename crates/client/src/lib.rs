@@ -25,9 +25,12 @@ mod client;
 mod credentials;
 mod cron;
 mod dead_letter;
+mod enqueue;
+mod envelope;
 mod error;
 mod events;
 mod job;
+mod job_id;
 mod jobs;
 mod keys;
 mod new_job;
@@ -39,12 +42,14 @@ mod queues;
 mod rate;
 mod rate_limits;
 mod response;
+mod retries;
 mod scheduling;
 mod setting;
 mod system;
 mod tenant;
 mod tenants;
 mod tls_error;
+mod typed_job;
 mod with_json;
 pub mod worker;
 mod worker_requests;
@@ -56,10 +61,12 @@ pub use client::{Builder, Client};
 pub use credentials::Credentials;
 pub use cron::{Cron, CronRun, NewCron, Template, TriggeredRun};
 pub use dead_letter::{DeadLetterFilter, DeadLetterStats, DeletedJob, Purged};
-pub use error::{Error, Refusal};
+pub use enqueue::Enqueued;
+pub use error::{Error, LimitReached, Refusal};
 pub use events::{Event, EventFilter, EventPage, EventStream};
 pub use job::{Job, JobError};
-pub use jobs::{BulkOutcome, CancelMode, Enqueued, JobFilter};
+pub use job_id::JobId;
+pub use jobs::{BulkOutcome, CancelMode, JobFilter};
 pub use keys::{ApiKey, CreatedKey, NewKey, Rotation};
 pub use new_job::NewJob;
 pub use overview::{Maintenance, Readiness, ServerSettings, Totals};
@@ -72,6 +79,7 @@ pub use rate_limits::{
     ConcurrencyUse, Declaration, JobRateLimit, Limited, NewRateLimit, Override, RateLimit, RateUse,
     ThrottleUse,
 };
+pub use retries::Retries;
 pub use scheduling::{
     ExplainedLimit, ExplainedQueue, ExplainedTenant, Explanation, FairTenant, Fairness, Position,
     QueueDispatches, Reason, SchedulingStats,
@@ -84,6 +92,7 @@ pub use tenant::{
     Throughput, Used, UsedIn, UsedJobs,
 };
 pub use tenants::{DeletedTenant, TenantChange, TenantOrder, UsageQuery};
+pub use typed_job::TypedJob;
 pub use with_json::WithJson;
 pub use worker_requests::{Beat, Choice, Fetch, Heartbeat, Registration, Welcome};
 pub use workers::{RemovedWorker, Worker, WorkerChange};

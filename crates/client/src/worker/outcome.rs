@@ -26,6 +26,8 @@ pub struct Failure {
     pub retryable: bool,
     /// Details that are stored with the error.
     pub details: Map<String, Value>,
+    /// When the limit of another service ends, which the handler has reached; RFC 3339.
+    pub rate_limit_until: Option<String>,
 }
 
 impl Outcome {
@@ -44,9 +46,23 @@ impl Outcome {
 }
 
 impl Failure {
+    /// The limit of another service was reached. Jobs with the same limit do not start before `until`, a time such
+    /// as `2026-02-13T12:05:00Z`.
+    pub fn rate_limited(message: impl Into<String>, until: impl Into<String>) -> Self {
+        let mut failure = Self::new("rate_limited", message);
+        failure.rate_limit_until = Some(until.into());
+        failure
+    }
+
     /// A failure that may be retried.
     pub fn new(kind: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { kind: kind.into(), message: message.into(), retryable: true, details: Map::new() }
+        Self {
+            kind: kind.into(),
+            message: message.into(),
+            retryable: true,
+            details: Map::new(),
+            rate_limit_until: None,
+        }
     }
 
     /// Marks the failure as not retryable.
@@ -67,6 +83,9 @@ impl Failure {
             json!({"type": self.kind, "message": self.message, "retryable": self.retryable});
         if !self.details.is_empty() {
             error["details"] = Value::Object(self.details.clone());
+        }
+        if let Some(until) = &self.rate_limit_until {
+            error["rate_limit_until"] = until.clone().into();
         }
         error
     }

@@ -25,6 +25,8 @@ impl Worker {
     pub fn new(client: Client, mut options: Options) -> Self {
         options.concurrency = options.concurrency.clamp(1, MOST_JOBS);
         options.wait = options.wait.min(LONGEST_WAIT);
+        // The worker repeats its requests itself, and says so.
+        let client = client.without_retries();
         Self { client, options, on_event: Box::new(|_| ()) }
     }
 
