@@ -11,7 +11,7 @@
 //! # }
 //! ```
 //!
-//! The module [`worker`] has a loop that fetches and runs jobs.
+//! The module [`worker`] has a loop that fetches and runs jobs, and [`federation`] a client of many regions.
 //!
 //! Responses are typed and include their original JSON: see [`WithJson`]. Times are RFC 3339 and
 //! durations ISO 8601, as the server writes them. A field is `None` if it was absent or null.
@@ -29,6 +29,7 @@ mod enqueue;
 mod envelope;
 mod error;
 mod events;
+pub mod federation;
 mod job;
 mod job_id;
 mod jobs;

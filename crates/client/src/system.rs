@@ -59,6 +59,12 @@ impl Client {
         self.get(self.endpoint(&["health"])).await?.read_any()
     }
 
+    /// Reads the health of the server and the status of the answer.
+    pub(crate) async fn health_with_status(&self) -> Result<(u16, Health), Error> {
+        let answer = self.get(self.endpoint(&["health"])).await?;
+        Ok((answer.status, answer.read_any()?))
+    }
+
     /// What the server supports.
     pub async fn manifest(&self) -> Result<WithJson<Manifest>, Error> {
         self.get(self.unversioned_endpoint(&["ojs", "manifest"])).await?.read()

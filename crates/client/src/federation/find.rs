@@ -1,0 +1,108 @@
+//! Finding the region of a job.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::PoisonError;
+
+use rota_federation::AttemptResult;
+
+use super::FederationError;
+use super::connection::FederatedClient;
+use super::verdict::Verdict;
+use crate::{Client, Error, Job, WithJson};
+
+/// How many jobs' regions are remembered.
+const MOST_HOMES: usize = 100_000;
+
+/// The regions of the jobs that were seen last.
+#[derive(Default)]
+pub(super) struct Homes {
+    by_id: HashMap<String, String>,
+    oldest_first: VecDeque<String>,
+}
+
+impl Homes {
+    fn insert(&mut self, id: &str, region: &str) {
+        if self.by_id.insert(id.to_owned(), region.to_owned()).is_none() {
+            self.oldest_first.push_back(id.to_owned());
+        }
+        while self.oldest_first.len() > MOST_HOMES {
+            if let Some(oldest) = self.oldest_first.pop_front() {
+                self.by_id.remove(&oldest);
+            }
+        }
+    }
+}
+
+impl FederatedClient {
+    /// The job with this id and its region. Regions are asked one after another: the one that is remembered for the
+    /// job, then the nearest first. A region that cannot be asked makes the outcome unknown, never "not found".
+    pub async fn job(&self, id: &str) -> Result<(WithJson<Job>, String), FederationError> {
+        self.in_its_region(id, |client, id| async move { client.job(&id).await }).await
+    }
+
+    /// Cancels a job in its region.
+    pub async fn cancel(&self, id: &str) -> Result<(WithJson<Job>, String), FederationError> {
+        self.in_its_region(id, |client, id| async move { client.cancel(&id).await }).await
+    }
+
+    /// Sends a request about a job to its region.
+    async fn in_its_region<T, Asking>(
+        &self,
+        id: &str,
+        ask: impl Fn(Client, String) -> Asking,
+    ) -> Result<(T, String), FederationError>
+    where
+        Asking: Future<Output = Result<T, Error>>,
+    {
+        let mut targets = self.shared.regions().nearest_first();
+        if let Some(home) = self.remembered(id) {
+            targets.sort_by_key(|target| target.id != home);
+        }
+        let (mut unasked, mut missing) = (Vec::new(), None);
+        for target in targets {
+            let Some(sending) = self.shared.ask(&target) else {
+                unasked.push(target.id);
+                continue;
+            };
+            let tenant = self.tenant.as_deref().unwrap_or_default();
+            match ask(self.on_behalf(target.client), id.to_owned()).await {
+                Ok(found) => {
+                    sending.finish(AttemptResult::Answered);
+                    self.remember(id, &target.id);
+                    return Ok((found, target.id));
+                }
+                Err(error) => {
+                    let verdict = Verdict::of(&error);
+                    sending.finish(verdict.result(&error, tenant));
+                    match verdict {
+                        Verdict::Refused if error.is_not_found() => {
+                            missing = Some((target.id, error))
+                        }
+                        Verdict::Refused => {
+                            return Err(FederationError::Region { region: target.id, error });
+                        }
+                        Verdict::Limited | Verdict::Away | Verdict::Unknown => {
+                            unasked.push(target.id)
+                        }
+                    }
+                }
+            }
+        }
+        match missing {
+            Some((region, error)) if unasked.is_empty() => {
+                Err(FederationError::Region { region, error })
+            }
+            _ => Err(FederationError::Unknown { id: id.to_owned(), regions: unasked.join(", ") }),
+        }
+    }
+
+    pub(super) fn remember(&self, id: &str, region: &str) {
+        let mut homes = self.shared.homes.lock().unwrap_or_else(PoisonError::into_inner);
+        homes.insert(id, region);
+    }
+
+    fn remembered(&self, id: &str) -> Option<String> {
+        let homes = self.shared.homes.lock().unwrap_or_else(PoisonError::into_inner);
+        homes.by_id.get(id).cloned()
+    }
+}
