@@ -115,7 +115,10 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let code = match &error {
-            Error::BadUrl { .. } | Error::BadTenant { .. } | Error::BadCredentials { .. } => USAGE,
+            Error::BadUrl { .. }
+            | Error::BadTenant { .. }
+            | Error::BadJob { .. }
+            | Error::BadCredentials { .. } => USAGE,
             Error::Unreachable { .. }
             | Error::Tls { .. }
             | Error::Interrupted { .. }

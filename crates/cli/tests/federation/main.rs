@@ -1,0 +1,13 @@
+//! A federated client with real servers as its regions: killed, stopped and started again.
+
+// What helpers of tests cannot do is as much a failure as what tests cannot.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod regions;
+
+mod ambiguous;
+mod failover;
+mod registry;
