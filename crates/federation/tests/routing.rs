@@ -1,5 +1,8 @@
 //! Which region gets a job, strategy by strategy.
 
+// What helpers of tests cannot do is as much a failure as what tests cannot.
+#![allow(clippy::unwrap_used)]
+
 use std::time::Duration;
 
 use rota_federation::{

@@ -3,6 +3,9 @@
 //! Regions fail, recover, fill up and slow down at random. The oracle knows only what the federation was told, and
 //! restates the rules in the plainest way: it looks at all regions for every job.
 
+// What helpers of tests cannot do is as much a failure as what tests cannot.
+#![allow(clippy::unwrap_used)]
+
 use std::time::Duration;
 
 use rota_federation::{
