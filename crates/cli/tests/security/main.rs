@@ -26,3 +26,4 @@ mod secured;
 mod token_attacks;
 mod token_maker;
 mod tokens;
+mod unknown_things;

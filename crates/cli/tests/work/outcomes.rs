@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::JSON;
-use crate::worker_setup::Bench;
+use crate::support::{JSON, command};
+use crate::worker_setup::{Bench, Work};
 
 /// Not tried again while the test looks at it.
 fn job() -> Value {
@@ -55,6 +55,22 @@ fn a_command_knows_whose_job_it_is() {
     bench.server.enqueue(json!({"type": "a.b", "args": [], "meta": {"tenant_id": "acme"}}));
     bench.once(&[], "echo $ROTA_TENANT > env");
     assert_eq!(bench.text("env"), "acme\n");
+}
+
+#[test]
+fn a_command_does_not_get_the_workers_secrets() {
+    let bench = Bench::new();
+    bench.server.enqueue(job());
+    let url = bench.server.url("");
+    let mut command = command(&["work", "--once", "--url", &url, "--", "bash", "-c", "env > env"]);
+    command.current_dir(bench.path("")).env("MINE", "kept");
+    for name in ["ROTA_TOKEN", "ROTA_BOOTSTRAP_KEY"] {
+        command.env(name, "rota_a_secret");
+    }
+    assert_eq!(Work::start(command).wait().code, Some(0));
+    let environment = bench.text("env");
+    assert!(environment.contains("MINE=kept") && environment.contains("ROTA_JOB_ID="));
+    assert!(!environment.contains("rota_a_secret"), "{environment}");
 }
 
 #[test]

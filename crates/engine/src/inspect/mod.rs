@@ -69,6 +69,14 @@ impl Totals {
         self.done.get(Ending::DeadLetter)
     }
 
+    /// Adds the counts of other jobs.
+    pub fn merge(&mut self, other: &Self) {
+        self.live.iter_mut().zip(other.live).for_each(|(count, more)| *count += more);
+        for ending in Ending::ALL {
+            *self.done.get_mut(ending) += other.done.get(ending);
+        }
+    }
+
     fn add(&mut self, queue: &Queue) {
         for state in State::ALL.into_iter().filter(|s| !s.is_terminal()) {
             self.live[usize::from(state.code())] += queue.count(state);
@@ -181,6 +189,12 @@ impl Engine {
             tenant.is_none()
                 || self.active.get(*seq).and_then(|job| self.owner_of(job.class)) == tenant
         })
+    }
+
+    /// The class of a job that a worker holds.
+    #[must_use]
+    pub fn class_of_active(&self, seq: Seq) -> Option<ClassId> {
+        self.active.get(seq).map(|job| job.class)
     }
 
     /// Tenants' workers that their tenants call by this name, at most ten.

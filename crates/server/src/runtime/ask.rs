@@ -73,9 +73,14 @@ impl CallerScope {
     /// Whether jobs of this class exist for the caller.
     #[must_use]
     pub fn covers(&self, class: &Class) -> bool {
-        let queue = class.queue.local();
         self.tenant.as_ref().is_none_or(|own| *own == class.tenant)
-            && self.queues.as_ref().is_none_or(|list| list.iter().any(|name| **name == *queue))
+            && self.sees_queue(class.queue.local())
+    }
+
+    /// Whether a queue exists for the caller, by its name without a namespace.
+    #[must_use]
+    pub fn sees_queue(&self, local: &str) -> bool {
+        self.queues.as_ref().is_none_or(|list| list.iter().any(|name| **name == *local))
     }
 }
 

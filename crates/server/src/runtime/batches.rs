@@ -142,7 +142,8 @@ mod tests {
         let store = store.unwrap();
         let (mailbox, work) = (Arc::new(Mailbox::new(9, 1 << 20)), Arc::new(Queue::new(1)));
         let (committed, mut releases) = mpsc::unbounded_channel::<Release>();
-        let resolver = Resolver::new(store.reader().unwrap(), tokio.handle().clone());
+        let resolver =
+            Resolver::new(store.reader().unwrap(), tokio.handle().clone(), Arc::default());
         let mut store_loop = StoreLoop {
             store,
             tokio: tokio.handle().clone(),

@@ -91,7 +91,8 @@ impl<R: Reader> EngineLoop<R> {
             }
         }
         let asks = inputs.iter().filter_map(|input| match input {
-            Input::Ask(ask, _, _) | Input::Tell(ask) => Some(ask),
+            Input::Ask(ask, caller, _) => Some((ask, Some(caller))),
+            Input::Tell(ask) => Some((ask, None)),
             Input::ActiveIds(_) | Input::Look(_) => None,
         });
         if let Err(error) = self.resolver.prepare(asks, &self.engine) {

@@ -8,11 +8,12 @@ use rota_model::envelope::NewJob;
 use rota_model::usage::{Usage, UsagePer};
 use rota_model::{DeadShardId, JobId, Millis, Seq, TenantId};
 use rota_store::{
-    AuditPage, AuditQuery, Body, HistoryRow, ListPage, ListQuery, Period, Record, StoreError,
+    AuditPage, AuditQuery, Body, Found, HistoryRow, ListPage, ListQuery, Period, Record, StoreError,
 };
 use tokio::sync::oneshot;
 
 use super::ask::{Answer, Ask, CallerScope, Delivery, Input, Unavailable};
+use super::lookups::{LookupCounts, Lookups};
 use super::mailbox::Mailbox;
 use super::queue::PushError;
 use super::reader::{Read, ReadError, Reads};
@@ -35,6 +36,7 @@ pub struct Handle {
     pub(super) keys: Arc<KeyTable>,
     pub(super) request_limits: Arc<TenantRequestLimits>,
     pub(super) next_waiter: Arc<AtomicU64>,
+    pub(super) lookups: Arc<Lookups>,
 }
 
 impl Handle {
@@ -50,6 +52,7 @@ impl Handle {
     }
 
     async fn send(&self, source: Source, caller: CallerScope, ask: Ask) -> Answer {
+        self.lookups.count_engine(&source);
         let (responder, answer) = oneshot::channel();
         match self.mailbox.put(source, Input::Ask(ask, caller, responder)) {
             Ok(()) => answer.await.unwrap_or(Answer::Unavailable(Unavailable::ShuttingDown)),
@@ -127,6 +130,7 @@ impl Handle {
         source: Source,
         look: impl FnOnce(&Engine) -> T + Send + 'static,
     ) -> Result<T, Unavailable> {
+        self.lookups.count_engine(&source);
         let (responder, answer) = oneshot::channel();
         let boxed = Box::new(move |engine: &Engine| {
             // Fails if the client has gone; then the result is not needed.
@@ -167,8 +171,9 @@ impl Handle {
         self.reads.ask(source, |reply| Read::Records(seqs, max_bytes, reply)).await
     }
 
-    pub async fn record(&self, source: Source, id: JobId) -> Result<Option<Record>, ReadError> {
-        self.reads.ask(source, |reply| Read::Record(id, reply)).await
+    /// The number and the row of the job with this id.
+    pub async fn resolve(&self, source: Source, id: JobId) -> Result<Option<Found>, ReadError> {
+        self.reads.ask(source, |reply| Read::Resolve(id, reply)).await
     }
 
     /// Reads bodies, in order, until there are `max_bytes` of them; at least one.
@@ -256,6 +261,12 @@ impl Handle {
     #[must_use]
     pub fn turns(&self) -> &StreamTurns {
         &self.turns
+    }
+
+    /// What was looked up on behalf of callers so far.
+    #[must_use]
+    pub fn lookups(&self) -> LookupCounts {
+        self.lookups.counts()
     }
 
     #[must_use]

@@ -15,6 +15,7 @@ mod events;
 mod fair_queue;
 mod handle;
 mod isolation_mismatch;
+mod lookups;
 mod mailbox;
 mod pacing;
 mod prepare;
@@ -35,6 +36,7 @@ pub use events::{
     StreamTurn, StreamTurns, Subject, TypeFilter, Waiting, ends_job, time_of,
 };
 pub use handle::Handle;
+pub use lookups::LookupCounts;
 pub use reader::ReadError;
 pub use source::Source;
 pub use start::{Health, Options, Runtime, StartError};

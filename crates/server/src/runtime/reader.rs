@@ -5,13 +5,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use rota_model::usage::{Usage, UsagePer};
 use rota_model::{DeadShardId, JobId, Millis, Seq, TenantId};
 use rota_store::{
-    AuditPage, AuditQuery, Body, HistoryRow, ListPage, ListQuery, Period, Reader, Record,
+    AuditPage, AuditQuery, Body, Found, HistoryRow, ListPage, ListQuery, Period, Reader, Record,
     StoreError,
 };
 use tokio::runtime::Handle as Tokio;
 use tokio::sync::oneshot;
 
 use super::fair_queue::{Bounds, FairQueue, Full};
+use super::lookups::Lookups;
 use super::queue::PushError;
 use super::source::Source;
 
@@ -19,7 +20,8 @@ type Responder<T> = oneshot::Sender<Result<T, StoreError>>;
 
 /// One read, with the channel for its result.
 pub(super) enum Read {
-    Record(JobId, Responder<Option<Record>>),
+    /// The job with this id: its number and its row.
+    Resolve(JobId, Responder<Option<Found>>),
     /// Up to so many bytes of jobs.
     Records(Vec<Seq>, usize, Responder<Vec<Option<Record>>>),
     Bodies(Vec<Seq>, usize, Responder<Vec<Option<Body>>>),
@@ -58,6 +60,7 @@ pub enum ReadError {
 pub(super) struct FairReads {
     state: Mutex<State>,
     filled: Condvar,
+    lookups: Arc<Lookups>,
 }
 
 struct State {
@@ -77,19 +80,20 @@ impl Read {
     fn cost(&self) -> usize {
         match self {
             Self::Records(seqs, ..) | Self::Bodies(seqs, ..) => seqs.len() * JOB_COST,
-            Self::Record(..) => JOB_COST,
+            Self::Resolve(..) => JOB_COST,
             _ => PAGE_COST,
         }
     }
 }
 
 impl FairReads {
-    pub fn new() -> Self {
+    pub fn new(lookups: Arc<Lookups>) -> Self {
         let state = State { reads: FairQueue::new(BOUNDS), stop: false };
-        Self { state: Mutex::new(state), filled: Condvar::new() }
+        Self { state: Mutex::new(state), filled: Condvar::new(), lookups }
     }
 
     fn push(&self, source: Source, read: Read) -> Result<(), PushError> {
+        self.lookups.count_store(&source);
         let mut state = self.lock();
         if state.stop {
             return Err(PushError::Closed);
@@ -160,7 +164,10 @@ pub(super) fn run<R: Reader>(
 
 async fn serve<R: Reader>(reader: &mut R, read: Read, on_fatal: &dyn Fn(&str)) {
     match read {
-        Read::Record(id, reply) => answer(reply, find(reader, id).await, on_fatal),
+        Read::Resolve(id, reply) => {
+            let found = reader.resolve(&[id]).await.map(|mut found| found.pop().flatten());
+            answer(reply, found, on_fatal);
+        }
         Read::Records(seqs, max_bytes, reply) => {
             answer(reply, reader.records(&seqs, max_bytes).await, on_fatal);
         }
@@ -192,13 +199,4 @@ fn answer<T>(reply: Responder<T>, outcome: Result<T, StoreError>, on_fatal: &dyn
     }
     // Fails if the client has gone.
     let _ = reply.send(outcome);
-}
-
-/// Reads a job by its id.
-async fn find<R: Reader>(reader: &mut R, id: JobId) -> Result<Option<Record>, StoreError> {
-    let found = reader.resolve(&[id]).await?.pop().flatten();
-    match found {
-        Some(found) => Ok(reader.records(&[found.seq], usize::MAX).await?.pop().flatten()),
-        None => Ok(None),
-    }
 }

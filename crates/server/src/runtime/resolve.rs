@@ -1,6 +1,7 @@
 //! Resolves job ids to jobs and their current state.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use ahash::RandomState;
 use rota_engine::{Engine, InFlight, Target};
@@ -10,7 +11,9 @@ use rota_model::{DueReplay, JobId, Millis, Overdue, Seq};
 use rota_store::{Found, Reader, StoreError};
 use tokio::runtime::Handle as Tokio;
 
-use super::ask::Ask;
+use super::ask::{Ask, CallerScope};
+use super::lookups::Lookups;
+use super::prepare::Caller;
 
 /// Resolves ids, first from memory and then from the store.
 pub(super) struct Resolver<R> {
@@ -20,29 +23,41 @@ pub(super) struct Resolver<R> {
     active: HashMap<JobId, Seq, RandomState>,
     /// What the store returned for the ids in the current requests.
     found: HashMap<JobId, Found, RandomState>,
+    lookups: Arc<Lookups>,
 }
 
 impl<R: Reader> Resolver<R> {
-    pub fn new(reader: R, tokio: Tokio) -> Self {
-        Self { reader, tokio, active: HashMap::default(), found: HashMap::default() }
+    pub fn new(reader: R, tokio: Tokio, lookups: Arc<Lookups>) -> Self {
+        let (active, found) = (HashMap::default(), HashMap::default());
+        Self { reader, tokio, active, found, lookups }
     }
 
     pub fn note_active(&mut self, id: JobId, seq: Seq) {
         self.active.insert(id, seq);
     }
 
-    /// Reads all ids that the requests name from the store, in one read.
+    /// Reads all ids that the requests name from the store, in one read. Active jobs of the caller are known;
+    /// those of others are looked up like any other id, so that they take as long as one that does not
+    /// exist.
     pub fn prepare<'a>(
         &mut self,
-        asks: impl Iterator<Item = &'a Ask>,
+        asks: impl Iterator<Item = (&'a Ask, Caller<'a>)>,
         engine: &Engine,
     ) -> Result<(), StoreError> {
         self.found.clear();
         let mut ids = Vec::new();
-        for ask in asks {
+        for (ask, caller) in asks {
+            let before = ids.len();
             collect_ids(ask, &mut ids);
+            let mut index = before;
+            while index < ids.len() {
+                self.forget_ended(ids[index], engine);
+                match self.is_active(ids[index], engine, caller) {
+                    true => drop(ids.swap_remove(index)),
+                    false => index += 1,
+                }
+            }
         }
-        ids.retain(|id| !self.is_active(*id, engine));
         self.look_up(&ids)
     }
 
@@ -118,14 +133,29 @@ impl<R: Reader> Resolver<R> {
         }
     }
 
-    fn is_active(&self, id: JobId, engine: &Engine) -> bool {
-        self.active.get(&id).is_some_and(|seq| engine.active_job(*seq).is_some())
+    /// Forgets the id of a job that is no longer active, which would be looked up once more otherwise.
+    fn forget_ended(&mut self, id: JobId, engine: &Engine) {
+        if self.active.get(&id).is_some_and(|seq| engine.active_job(*seq).is_none()) {
+            self.active.remove(&id);
+        }
+    }
+
+    /// Whether the id is known to be that of an active job of the caller.
+    fn is_active(&self, id: JobId, engine: &Engine, caller: Caller<'_>) -> bool {
+        let live = self.active.get(&id).and_then(|seq| engine.active_job(*seq));
+        live.is_some_and(|live| {
+            let covers = |caller: &CallerScope| {
+                engine.class(live.class).is_some_and(|class| caller.covers(class))
+            };
+            caller.is_none_or(covers)
+        })
     }
 
     fn look_up(&mut self, ids: &[JobId]) -> Result<(), StoreError> {
         if ids.is_empty() {
             return Ok(());
         }
+        self.lookups.count_ids(ids.len());
         let found = self.tokio.block_on(self.reader.resolve(ids))?;
         self.found.extend(found.into_iter().flatten().map(|found| (found.id, found)));
         Ok(())

@@ -15,6 +15,7 @@ use super::archive::Archive;
 use super::body_cache::BodyCache;
 use super::engine_loop::EngineLoop;
 use super::isolation_mismatch::IsolationMismatch;
+use super::lookups::Lookups;
 use super::mailbox::Mailbox;
 use super::pacing::Pacing;
 use super::queue::Queue;
@@ -97,10 +98,11 @@ impl Runtime {
         let seed = fastrand::u64(..);
         let mailbox = Arc::new(Mailbox::new(options.commands, options.command_bytes));
         let work = Arc::new(Queue::new(1));
-        let reads = Arc::new(FairReads::new());
+        let lookups = Arc::new(Lookups::default());
+        let reads = Arc::new(FairReads::new(lookups.clone()));
         let (committed, releases) = mpsc::unbounded_channel::<Release>();
         let events = Arc::new(Events::new(options.events));
-        let resolver = Resolver::new(store.reader()?, tokio.clone());
+        let resolver = Resolver::new(store.reader()?, tokio.clone(), lookups.clone());
         let readers = (0..READERS).map(|_| store.reader()).collect::<Result<Vec<_>, _>>()?;
         let keys = Arc::new(KeyTable::default());
         let request_limits = Arc::new(TenantRequestLimits::default());
@@ -152,6 +154,7 @@ impl Runtime {
             keys,
             request_limits,
             next_waiter: Arc::new(AtomicU64::new(1)),
+            lookups,
         };
         let threads = vec![
             spawn_critical("rota-engine", &options.on_fatal, move || engine_loop.run())?,

@@ -19,6 +19,10 @@ use super::owner::Owner;
 use super::verdict::{self, Printed};
 use crate::output::milliseconds;
 
+/// The worker's own secrets. Commands run on behalf of jobs, and whoever can enqueue one must not get hold of
+/// them.
+const SECRETS: [&str; 2] = ["ROTA_TOKEN", "ROTA_BOOTSTRAP_KEY"];
+
 /// Runs a command for each job.
 pub(super) struct Commanded {
     pub program: PathBuf,
@@ -77,7 +81,11 @@ impl Handler for Commanded {
 
 impl Commanded {
     fn spawn(&self, job: &Job, tenant: Option<&str>) -> std::io::Result<Child> {
-        Command::new(&self.program)
+        let mut command = Command::new(&self.program);
+        for name in SECRETS {
+            command.env_remove(name);
+        }
+        command
             .args(&self.arguments)
             .env("ROTA_JOB_ID", &job.id)
             .env("ROTA_JOB_TYPE", &job.kind)

@@ -73,6 +73,8 @@ impl Caller {
             .hint("Send the header X-OJS-Tenant; each tenant has its own queues."));
         }
         let permissions = match tenant {
+            // On the routes that need no credentials, whoever shows none is nobody.
+            _ if app.authenticator.is_required() => Permissions::NONE,
             Some(_) => Permissions::of_tenant(),
             None => Permissions::of_operator(),
         };

@@ -154,6 +154,12 @@ impl Access {
 
     pub(in crate::http) async fn put_cron(&self, spec: CronSpec) -> Result<Reply, ApiError> {
         self.check_tenant(&spec.class.tenant, "cron job", spec.name.local())?;
+        if self.scope().queues.is_some() {
+            let name = spec.name.clone();
+            if self.look(move |view| view.is_hidden_cron(&name)).await? {
+                self.check_all_queues("The cron job of this name")?;
+            }
+        }
         self.reply(Command::PutCron(Box::new(spec))).await
     }
 

@@ -25,6 +25,38 @@ impl Access {
         self.caller.identity().map_or(Ok(()), |identity| check_class_of(identity, class))
     }
 
+    /// Refuses figures of all queues together to credentials that are for some of them. `what` is the
+    /// subject of the message.
+    pub(in crate::http) fn check_all_queues(&self, what: &str) -> Result<(), ApiError> {
+        let Some(identity) = self.caller.identity().filter(|identity| identity.queues.is_some())
+        else {
+            return Ok(());
+        };
+        let text = format!(
+            "{what} is about all queues, and the credentials '{}' are for some of them.",
+            identity.subject
+        );
+        Err(ApiError::new(StatusCode::FORBIDDEN, "forbidden", text)
+            .hint("Use credentials without a list of queues.")
+            .detail("principal", &*identity.subject))
+    }
+
+    /// Whether the credentials are for this queue.
+    pub(super) fn sees_queue(&self, name: &QueueName) -> bool {
+        let list = self.caller.identity().and_then(|identity| identity.queues.as_ref());
+        list.is_none_or(|list| list.contains(name))
+    }
+
+    /// Refuses to create or configure a queue that the credentials are not for.
+    pub(in crate::http) fn check_queue(&self, name: &QueueName) -> Result<(), ApiError> {
+        match self.caller.identity() {
+            Some(identity) if !self.sees_queue(name) => {
+                Err(denied(identity, "admin", "queue", name))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The queues of a fetch: those that it names, which must all be on the list; without names, the list.
     pub(in crate::http) fn queues_to_fetch(
         &self,

@@ -60,7 +60,8 @@ impl View<'_> {
     #[must_use]
     pub fn key(&self, id: &KeyId) -> Option<ApiKey> {
         let key = self.engine.key(id)?;
-        (self.tenant.is_none() || key.tenant.as_ref() == self.tenant).then_some(key)
+        let is_own = self.tenant.is_none() || key.tenant.as_ref() == self.tenant;
+        (is_own && self.sees_queues_of(&key)).then_some(key)
     }
 
     /// Keys of the caller, or of the tenant that an operator names, or all: up to `most` after this id,
@@ -74,6 +75,15 @@ impl View<'_> {
         most: usize,
     ) -> (Vec<ApiKey>, usize) {
         let tenant = self.tenant.or(tenant);
+        if self.scope.queues.is_some() {
+            // A tenant has few keys, and nobody counts them by queue.
+            let all = self.engine.keys_after(tenant, "", 0, usize::MAX);
+            let visible: Vec<ApiKey> =
+                all.into_iter().filter(|key| self.sees_queues_of(key)).collect();
+            let count = visible.len();
+            let behind = visible.into_iter().filter(|key| key.id.as_str() > id);
+            return (behind.skip(skip).take(most).collect(), count);
+        }
         (self.engine.keys_after(tenant, id, skip, most), self.engine.key_count(tenant))
     }
 }

@@ -33,6 +33,7 @@ mod grantor;
 mod jobs_command;
 mod keys;
 mod operator;
+mod queue_view;
 mod reads;
 mod view;
 
@@ -65,7 +66,9 @@ use super::{events, metrics};
 use crate::audit::{Act, Audit};
 use crate::identity::{Authenticator, TokenVerifier};
 use crate::request_limits::RequestLimiting;
-use crate::runtime::{Answer, CallerScope, Clock, Events, Handle, Health, Source, StreamTurns};
+use crate::runtime::{
+    Answer, CallerScope, Clock, Events, Handle, Health, LookupCounts, Source, StreamTurns,
+};
 
 /// The state that all handlers share. The way to the engine and the store is private: see [`Access`].
 pub struct App {
@@ -156,6 +159,11 @@ impl App {
     /// The wall-clock time.
     pub(super) fn now(&self) -> Millis {
         self.clock().now().wall
+    }
+
+    /// What was looked up on behalf of callers so far.
+    pub(super) fn lookups(&self) -> LookupCounts {
+        self.handle.lookups()
     }
 
     /// The recent events of all tenants. Who reads them does so through a filter of
@@ -259,7 +267,11 @@ impl Access {
 
     /// What an operator may do; an error for a tenant. `what` is the subject of its message.
     pub(super) fn operator(&self, what: &str) -> Result<Operator<'_>, ApiError> {
-        let Some(tenant) = self.tenant() else { return Ok(Operator::new(self)) };
+        let Some(tenant) = self.tenant() else {
+            // Nobody in particular, on a route that needs no credentials, is not an operator.
+            self.check(Permission::Server)?;
+            return Ok(Operator::new(self));
+        };
         Err(caller::only_operators(what, tenant))
     }
 
@@ -276,6 +288,9 @@ impl Access {
     /// The engine's name of a queue, from the name that the caller uses. Under namespace isolation it
     /// depends on the tenant, so an operator must name one.
     pub(super) fn queue(&self, name: &QueueName) -> Result<QueueName, ApiError> {
+        if !self.sees_queue(name) {
+            return Err(ApiError::not_found("queue", name));
+        }
         match self.tenant() {
             _ if !self.is_namespaced() => Ok(name.clone()),
             Some(tenant) => Ok(name.in_namespace(tenant)),

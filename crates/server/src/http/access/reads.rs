@@ -2,7 +2,7 @@
 
 use rota_engine::Explained;
 use rota_model::usage::{Usage, UsagePer};
-use rota_model::{DeadShardId, JobId, Millis, Seq, TenantId};
+use rota_model::{DeadShardId, JobId, Millis, Seq, State, TenantId};
 use rota_store::{AuditPage, AuditQuery, Body, HistoryRow, ListPage, Period, Record};
 
 use super::Access;
@@ -47,6 +47,7 @@ impl Access {
         &self,
         mut query: AuditQuery,
     ) -> Result<AuditPage, ApiError> {
+        self.check_all_queues("The audit log")?;
         if let Some(tenant) = self.tenant() {
             query.tenant = Some(tenant.clone());
         }
@@ -55,12 +56,20 @@ impl Access {
 
     /// The job with this id; `None` if it belongs to another tenant than the caller.
     pub(in crate::http) async fn record(&self, id: JobId) -> Result<Option<Record>, ApiError> {
-        let Some(record) = self.app.handle.record(self.source(), id).await? else {
-            return Ok(None);
-        };
-        let class = record.row.class();
-        let is_visible = self.is_operator() || self.look(move |view| view.owns(class)).await?;
-        Ok(is_visible.then_some(record))
+        let found = self.app.handle.resolve(self.source(), id).await?;
+        let class = found.as_ref().map(|found| found.row.class());
+        // Asked in any case: a job of others takes the same lookups as one that does not exist.
+        let is_visible = self.is_operator()
+            || self.look(move |view| class.is_some_and(|class| view.owns(class))).await?;
+        match found.filter(|_| is_visible) {
+            Some(found) => self.record_of(found.seq).await,
+            None => Ok(None),
+        }
+    }
+
+    async fn record_of(&self, seq: Seq) -> Result<Option<Record>, ApiError> {
+        let mut records = self.app.handle.records(self.source(), vec![seq], usize::MAX).await?;
+        Ok(records.pop().flatten())
     }
 
     /// The job because of which the id of a tenant's new job is taken. The caller sees it only if it
@@ -70,12 +79,15 @@ impl Access {
         id: JobId,
         tenant: &TenantId,
     ) -> Result<IdHolder, ApiError> {
-        let Some(record) = self.app.handle.record(self.source(), id).await? else {
+        let Some(found) = self.app.handle.resolve(self.source(), id).await? else {
             return Ok(IdHolder::Request);
         };
-        let (class, tenant) = (record.row.class(), tenant.clone());
-        let is_owner = self.look(move |view| view.owner_of(class) == Some(&tenant)).await?;
-        Ok(if is_owner { IdHolder::Own(record.into()) } else { IdHolder::Other })
+        let (class, tenant) = (found.row.class(), tenant.clone());
+        if !self.look(move |view| view.owner_of(class) == Some(&tenant)).await? {
+            return Ok(IdHolder::Other);
+        }
+        let record = self.record_of(found.seq).await?;
+        Ok(record.map_or(IdHolder::Request, |record| IdHolder::Own(record.into())))
     }
 
     /// The tenant that a job belongs to, if the caller may see it.
@@ -200,6 +212,7 @@ impl Access {
         if self.tenant().is_some_and(|own| *own != tenant) {
             return Err(ApiError::not_found("tenant", &tenant));
         }
+        self.check_all_queues("The usage of a tenant")?;
         Ok(self.app.handle.usage(self.source(), per, tenant, since, until).await?)
     }
 
@@ -209,6 +222,11 @@ impl Access {
         id: JobId,
     ) -> Result<Option<Box<Explained>>, ApiError> {
         match self.app.handle.ask_as(self.scope(), Ask::Explain(id)).await {
+            Answer::Explained(Some(explained)) if self.scope().queues.is_some() => {
+                // The active jobs in the caller's queues, not in all of the tenant's.
+                let active = self.look(|view| view.totals().of(State::Active)).await?;
+                Ok(Some(Box::new(Explained { tenant_active: active, ..*explained })))
+            }
             Answer::Explained(explained) => Ok(explained),
             answer => Err(answer.into()),
         }

@@ -1,13 +1,10 @@
 //! The engine's state as a caller may see it.
 
 use rota_engine::{
-    CronExecution, CronView, DeadShardView, Engine, LimitName, LimitSlice, LimitView, Maintenance,
-    PoolView, QueueShare, QueueView, ShardView, ShareView, TenantView, Totals, UnwrittenUsage,
-    WorkerCounts, WorkerView,
+    Engine, LimitName, LimitSlice, LimitView, Maintenance, PoolView, ShareView, TenantView,
+    UnwrittenUsage, WorkerCounts, WorkerView,
 };
-use rota_model::{
-    Class, ClassId, CronName, LimitKey, Millis, PoolName, QueueName, Seq, TenantId, WorkerId,
-};
+use rota_model::{Class, ClassId, LimitKey, Millis, PoolName, Seq, TenantId, WorkerId};
 use rota_store::ListQuery;
 
 use crate::runtime::CallerScope;
@@ -18,8 +15,8 @@ pub struct View<'a> {
     pub(super) engine: &'a Engine,
     /// `None` for an operator.
     pub(super) tenant: Option<&'a TenantId>,
-    scope: &'a CallerScope,
-    namespaced: bool,
+    pub(super) scope: &'a CallerScope,
+    pub(super) namespaced: bool,
 }
 
 /// A query for jobs that the caller may see.
@@ -73,8 +70,13 @@ impl<'a> View<'a> {
     }
 
     /// The engine, for what belongs to this tenant; `None` if the caller may not see it.
-    fn of(&self, tenant: &str) -> Option<&'a Engine> {
+    pub(super) fn of(&self, tenant: &str) -> Option<&'a Engine> {
         self.tenant.is_none_or(|own| **own == *tenant).then_some(self.engine)
+    }
+
+    /// The same for figures of all of a tenant's queues together.
+    fn of_whole(&self, tenant: &str) -> Option<&'a Engine> {
+        self.of(tenant).filter(|_| self.scope.queues.is_none())
     }
 
     #[must_use]
@@ -120,85 +122,26 @@ impl<'a> View<'a> {
 
     // Tenants.
 
+    /// A tenant with its figures, unless the caller may see some of its queues only.
     #[must_use]
     pub fn tenant(&self, id: &TenantId) -> Option<TenantView> {
-        self.of(id)?.tenant(id)
+        self.of_whole(id)?.tenant(id)
     }
 
-    /// The number of jobs in each state: of the caller, or of all.
+    /// Whether there is a tenant of this id, as far as the caller may know.
     #[must_use]
-    pub fn totals(&self) -> Totals {
-        match self.tenant {
-            Some(own) => self.engine.totals_of_tenant(own),
-            None => self.engine.totals(),
-        }
-    }
-
-    #[must_use]
-    pub fn totals_of_tenant(&self, id: &TenantId) -> Totals {
-        self.of(id).map_or_else(Totals::default, |engine| engine.totals_of_tenant(id))
-    }
-
-    #[must_use]
-    pub fn totals_of_queue(&self, name: &QueueName, tenant: Option<&TenantId>) -> Totals {
-        self.engine.totals_of_queue(name, self.tenant.or(tenant))
+    pub fn has_tenant(&self, id: &TenantId) -> bool {
+        self.of(id).is_some_and(|engine| engine.tenant(id).is_some())
     }
 
     #[must_use]
     pub fn share(&self, id: &TenantId) -> Option<ShareView> {
-        self.of(id)?.share(id)
+        self.of_whole(id)?.share(id)
     }
 
     #[must_use]
     pub fn unwritten_usage(&self, id: &TenantId) -> Option<UnwrittenUsage> {
-        self.of(id)?.unwritten_usage(id)
-    }
-
-    #[must_use]
-    pub fn shards_of_tenant(
-        &self,
-        id: &TenantId,
-        from: usize,
-        most: usize,
-    ) -> (Vec<ShardView>, Option<usize>) {
-        self.of(id).map_or_else(Default::default, |engine| engine.shards_of_tenant(id, from, most))
-    }
-
-    // Queues.
-
-    /// A queue, by the engine's name. A tenant that shares it sees its own part of it, and no queue where
-    /// it has none.
-    #[must_use]
-    pub fn queue(&self, name: &QueueName) -> Option<QueueView> {
-        match self.tenant {
-            Some(own) if !self.namespaced => self.engine.queue_of_tenant(name, own),
-            Some(own) if name.namespace() != Some(&**own) => None,
-            _ => self.engine.queue(name),
-        }
-    }
-
-    /// A tenant's part of a queue.
-    #[must_use]
-    pub fn queue_of_tenant(&self, name: &QueueName, tenant: &TenantId) -> Option<QueueView> {
-        self.of(tenant)?.queue_of_tenant(name, tenant)
-    }
-
-    /// A page of queues, and how many there are.
-    #[must_use]
-    pub fn queues_after(&self, after: &str, skip: usize, most: usize) -> (Vec<QueueView>, usize) {
-        match self.tenant {
-            Some(own) => self.engine.queues_of_tenant_after(own, after, skip, most),
-            None => (self.engine.queues_after(after, skip, most), self.engine.queue_count()),
-        }
-    }
-
-    /// Dispatches of queues after this name: of the caller's own queues, or of all.
-    #[must_use]
-    pub fn queue_shares_after(&self, after: &str, most: usize) -> Vec<QueueShare> {
-        match self.tenant {
-            Some(own) => self.engine.queue_shares_of_tenant(own, after, most),
-            None => self.engine.queue_shares_after(after, most),
-        }
+        self.of_whole(id)?.unwritten_usage(id)
     }
 
     // Workers.
@@ -208,47 +151,18 @@ impl<'a> View<'a> {
     pub fn worker(&self, id: &WorkerId) -> Option<(WorkerView, Vec<Seq>)> {
         let view = self.engine.worker(id, self.tenant)?;
         let is_visible = self.tenant.is_none_or(|own| view.about.tenant.as_ref() == Some(own));
-        is_visible.then(|| (view, self.engine.held_by(id, self.tenant).collect()))
+        is_visible.then(|| (self.cut_worker(view), self.held_by(id)))
     }
 
     #[must_use]
     pub fn workers_after(&self, after: &str, skip: usize, most: usize) -> Vec<WorkerView> {
-        self.engine.workers_after(self.tenant, after, skip, most)
+        let workers = self.engine.workers_after(self.tenant, after, skip, most);
+        workers.into_iter().map(|worker| self.cut_worker(worker)).collect()
     }
 
     #[must_use]
     pub fn worker_counts(&self) -> WorkerCounts {
         self.engine.worker_counts(self.tenant)
-    }
-
-    // Schedules.
-
-    /// A schedule, by the engine's name.
-    #[must_use]
-    pub fn cron(&self, name: &CronName) -> Option<CronView> {
-        self.engine.cron(name).filter(|cron| self.of(&cron.tenant).is_some())
-    }
-
-    /// The last executions of a schedule, newest first.
-    #[must_use]
-    pub fn cron_history(&self, name: &CronName) -> Vec<CronExecution> {
-        self.cron(name).map_or_else(Vec::new, |_| self.engine.cron_history(name))
-    }
-
-    /// A page of the caller's schedules, or of those of the tenant that an operator names, and how many
-    /// there are. `None` for `enabled` means both.
-    #[must_use]
-    pub fn crons_after(
-        &self,
-        tenant: Option<&TenantId>,
-        enabled: Option<bool>,
-        after: &str,
-        skip: usize,
-        most: usize,
-    ) -> (Vec<CronView>, usize) {
-        let tenant = self.tenant.or(tenant);
-        let page = self.engine.crons_after(tenant, enabled, after, skip, most);
-        (page, self.engine.cron_count(tenant, enabled))
     }
 
     // Limits.
@@ -257,7 +171,7 @@ impl<'a> View<'a> {
     /// queues, and those that an operator has declared for all.
     #[must_use]
     pub fn limit(&self, key: &LimitKey, tenant: Option<&TenantId>) -> Option<LimitView> {
-        let view = self.engine.limit(key, tenant)?;
+        let view = self.engine.limit(key, tenant).filter(|_| self.sees_key(key))?;
         let owner = tenant.map(|tenant| &**tenant).or(key.namespace());
         let is_visible = match owner {
             Some(owner) => self.of(owner).is_some(),
@@ -276,7 +190,8 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn parts_of_limit(&self, key: &LimitKey, most: usize) -> Vec<LimitView> {
         if let Some(own) = self.tenant {
-            return Vec::from_iter(self.engine.limit(key, Some(own)));
+            let part = self.engine.limit(key, Some(own)).filter(|_| self.sees_key(key));
+            return Vec::from_iter(part);
         }
         // They follow the shared limit of the same key.
         let shared = LimitName { key: key.clone(), tenant: None, declared: false };
@@ -295,9 +210,12 @@ impl<'a> View<'a> {
         (skip, take): (usize, usize),
         most: usize,
     ) -> LimitSlice {
-        let is_visible = |name: &LimitName| match name.tenant.as_deref().or(name.key.namespace()) {
-            Some(owner) => self.of(owner).is_some(),
-            None => self.tenant.is_none() || name.declared,
+        let is_visible = |name: &LimitName| {
+            let is_known = match name.tenant.as_deref().or(name.key.namespace()) {
+                Some(owner) => self.of(owner).is_some(),
+                None => self.tenant.is_none() || name.declared,
+            };
+            is_known && self.sees_key(&name.key)
         };
         self.engine.slice_of_limits(after, prefix, is_visible, (skip, take), most)
     }
@@ -365,11 +283,5 @@ impl<'a> View<'a> {
     pub fn active_seqs(&self, query: &ScopedQuery, most: usize) -> Option<Vec<Seq>> {
         let is_short = self.engine.active_count() <= most;
         is_short.then(|| self.engine.active_seqs(query.0.classes.as_deref()))
-    }
-
-    /// The caller's dead letters, or all; up to `most` after this one.
-    #[must_use]
-    pub fn dead_letters(&self, after: Option<&DeadShardView>, most: usize) -> Vec<DeadShardView> {
-        self.engine.dead_letters(self.tenant, after, most)
     }
 }

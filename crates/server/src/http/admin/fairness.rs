@@ -19,6 +19,7 @@ pub(super) const SLICE: usize = 2_000;
 
 pub(in crate::http) async fn show(app: Access, params: Params) -> ApiResult {
     let limit = params.number("limit", 1, MAX_TENANTS, 100)? as usize;
+    app.check_all_queues("The share of a tenant")?;
     let (shares, dispatched) = match app.tenant().cloned() {
         Some(tenant) => {
             let share = app.look(move |view| view.share(&tenant)).await?;

@@ -126,6 +126,7 @@ pub(in crate::http) async fn create(app: Access, body: Json) -> ApiResult {
             return Err(Rejection::field("config", text).into());
         }
     };
+    app.check_queue(&name)?;
     let queue = app.queue(&name)?;
     let (settings, limit) = parse_config(config)?;
     check_caller(&app, &settings)?;

@@ -61,10 +61,12 @@ async fn of_all(app: &Access) -> Result<Value, ApiError> {
     });
     let (queues, workers, totals, minute, waiting) = look.await?;
     let hour = last_hour(app, ALL_QUEUES, minute).await?;
+    let lookups = app.lookups();
     Ok(json!({
         "queues": queues,
         "workers": workers,
         "waiting_fetches": waiting,
+        "lookups": {"engine": lookups.engine, "store": lookups.store},
         "jobs": by_state(&totals),
         "throughput": throughput(&hour),
     }))
@@ -75,19 +77,20 @@ async fn of_tenant(app: &Access, tenant: TenantId) -> Result<Value, ApiError> {
     let look = app.look(move |view| {
         let (_, queues) = view.queues_after("", 0, 0);
         let workers = view.worker_counts().all();
-        let minute = view.tenant(&tenant).map(|view| view.minute).unwrap_or_default();
+        let minute = view.tenant(&tenant).map(|view| view.minute);
         (queues, workers, view.totals_of_tenant(&tenant), minute)
     });
     let (queues, workers, totals, minute) = look.await?;
-    Ok(json!({
-        "queues": queues,
-        "workers": workers,
-        "jobs": by_state(&totals),
-        "throughput": {
+    let mut answer = json!({"queues": queues, "workers": workers, "jobs": by_state(&totals)});
+    // It is counted for all queues of the tenant together, which not all credentials are for.
+    if app.check_all_queues("Throughput").is_ok() {
+        let minute = minute.unwrap_or_default();
+        answer["throughput"] = json!({
             "processed_per_minute": minute.processed(),
             "failed_per_minute": minute.failed,
-        },
-    }))
+        });
+    }
+    Ok(answer)
 }
 
 async fn of_queue(app: &Access, view: &QueueView) -> Result<Value, ApiError> {

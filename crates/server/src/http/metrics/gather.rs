@@ -14,6 +14,7 @@ use super::labels::{Key, Keys};
 use crate::http::error::ApiError;
 use crate::http::{Access, View, engine_slices};
 use crate::request_limits::RequestCounts;
+use crate::runtime::LookupCounts;
 
 /// At most some tenths of a millisecond each.
 const METERS: usize = 500;
@@ -39,6 +40,7 @@ pub(super) struct Figures {
     pub buried: Vec<(Option<Arc<str>>, Option<JobType>, u64)>,
     /// Requests to which a limit applied.
     pub requests: RequestCounts,
+    pub lookups: LookupCounts,
 }
 
 /// A queue as a whole; in namespaces, all queues that tenants call so.
@@ -62,7 +64,8 @@ pub(super) struct OfLimit {
 pub(super) const METRICS: &str = "What is measured of all tenants";
 
 pub(super) async fn gather(app: &Access, keys: &mut Keys) -> Result<Figures, ApiError> {
-    let mut figures = Figures { requests: app.request_limits.counts(), ..Figures::default() };
+    let requests = app.request_limits.counts();
+    let mut figures = Figures { requests, lookups: app.lookups(), ..Figures::default() };
     let operator = app.operator(METRICS)?;
     let look = operator.look(|engine| {
         (engine.worker_counts(None), engine.waiting_fetches(), engine.tenant_count())

@@ -24,6 +24,7 @@ pub(super) fn render(figures: &Figures, size: usize) -> String {
     backpressure(&mut page, figures, &all);
     dead_letter(&mut page, figures, &all);
     requests(&mut page, figures);
+    lookups(&mut page, figures);
     page.into_text()
 }
 
@@ -288,4 +289,12 @@ fn dead_letter(page: &mut Page, figures: &Figures, all: &[Series]) {
         ),
     ];
     count(page, all, &metrics);
+}
+
+fn lookups(page: &mut Page, figures: &Figures) {
+    let none = Tags::default();
+    let help = "Requests to the engine on behalf of callers, and looks at its state.";
+    page.counter("rota_engine_lookups_total", help).count(&none, figures.lookups.engine);
+    let help = "Reads from the store on behalf of callers, and ids that were read from it.";
+    page.counter("rota_store_lookups_total", help).count(&none, figures.lookups.store);
 }

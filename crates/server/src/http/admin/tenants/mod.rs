@@ -99,7 +99,11 @@ pub(in crate::http) async fn stats(app: Access, name: PathName) -> ApiResult {
 }
 
 pub(in crate::http) async fn jobs(app: Access, name: PathName, params: Params) -> ApiResult {
-    let tenant = find(&app, &name).await?.view.id;
+    let tenant = id_of(&app, &name)?;
+    let id = tenant.clone();
+    if !app.look(move |view| view.has_tenant(&id)).await? {
+        return Err(unknown(&name));
+    }
     let filter = Filter::from_params(&app, &params, Selection::ALL)?.of_tenant(tenant);
     let window = Window::from_params(&params, 20, 100)?;
     job_pages::answer(&app, &filter, &window).await
@@ -130,6 +134,7 @@ struct Found {
 
 async fn find(app: &Access, name: &PathName) -> Result<Found, ApiError> {
     let id = id_of(app, name)?;
+    app.check_all_queues("A tenant's record")?;
     let look = app.look(move |view| {
         let totals = view.totals_of_tenant(&id);
         view.tenant(&id).map(|view| Found { view, totals })
@@ -199,6 +204,7 @@ async fn list_caller(
     caller: TenantId,
     window: &ListWindow,
 ) -> Result<Page, ApiError> {
+    app.check_all_queues("A tenant's record")?;
     let is_on_page =
         window.after.as_ref().is_none_or(|after| **after < *caller) && window.skip == 0;
     let look = app.look(move |view| {

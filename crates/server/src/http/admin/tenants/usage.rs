@@ -18,6 +18,7 @@ const MAX_ATTEMPTS: usize = 20;
 
 pub(in crate::http) async fn usage(app: Access, name: PathName, params: Params) -> ApiResult {
     let id = id_of(&app, &name)?;
+    app.check_all_queues("The usage of a tenant")?;
     let range = Range::from_params(&app, &params)?;
     let per_page = params.number("per_page", 1, MAX_PER_PAGE, 100)?;
     let page = params.number("page", 1, 1_000_000, 1)?;

@@ -11,7 +11,8 @@ pub(super) fn operations() -> Vec<Operation> {
 fn probes() -> Vec<Operation> {
     vec![
         operation("getManifest", "Tells what this server supports.", &["GET /ojs/manifest"])
-            .gives(200, "Manifest"),
+            .gives(200, "Manifest")
+            .fails(&[403]),
         operation(
             "getHealth",
             "Tells whether the server is healthy.",
@@ -31,7 +32,8 @@ fn probes() -> Vec<Operation> {
             .header("If-None-Match", "string", "The ETag of a copy that the client has.")
             .answers_with(200, Content::Text("application/json"))
             .with_headers(&[("ETag", "Changes with the document.")])
-            .answers_with(304, Content::None),
+            .answers_with(304, Content::None)
+            .fails(&[403]),
     ]
 }
 
