@@ -311,6 +311,13 @@ impl Accounts {
         queues.map_or_else(Default::default, |queues| queues.order_of(queue, step))
     }
 
+    /// A fetch has named a queue where the tenant has work: whether a job may start from that queue.
+    pub fn queue_named(&mut self, ix: StandingIx, queue: QueueIx, may_start: bool) {
+        if let Some(queues) = &mut self.get_mut(ix).queues {
+            queues.named(queue, may_start);
+        }
+    }
+
     /// Charges a queue among the tenant's queues for a job served in turn.
     pub fn queue_served(&mut self, ix: StandingIx, queue: QueueIx, step: u128) {
         self.get_mut(ix).queues.get_or_insert_default().served(queue, step);

@@ -1,7 +1,9 @@
 //! The decision in pool scope: the tenant first, then one of its queues.
 
+use std::collections::BTreeSet;
+
 use super::Scheduler;
-use super::account::AccountIx;
+use super::account::{AccountIx, StandingIx};
 use super::pick::{FetchRequest, Pick, Reason};
 use super::rotation::{QueueRank, RotationIx};
 use super::tag::{Order, Tag};
@@ -18,7 +20,9 @@ impl Scheduler {
         account: AccountIx,
         rotation: RotationIx,
     ) -> Option<Pick> {
-        let mut queues = self.requested_queues(request);
+        let queues = self.requested_queues(request);
+        // Queues whose own limit turned out to be closed.
+        let mut closed = BTreeSet::new();
         loop {
             self.steps += 1;
             self.end_outdated_deferrals();
@@ -33,13 +37,14 @@ impl Scheduler {
                     }
                 }
             }
-            let first = self.first_tenant(account, &queues)?;
-            let (queue, turn) = self.first_queue_of_tenant(account, rotation, &queues, first)?;
-            if !self.queue_is_open(queue) {
+            let first = self.first_tenant(account, &queues, &closed)?;
+            let known = closed.len();
+            let first = self.first_queue_of_tenant(account, rotation, &queues, first, &mut closed);
+            if closed.len() > known {
                 // Jobs in a closed queue may not start, so its turns do not count.
-                queues.retain(|other| *other != queue);
                 continue;
             }
+            let (queue, turn) = first?;
             let entry_ix = self.queue(queue).member(account).unwrap_or(0);
             let Some(mut pick) = self.pick_turn(turn, Some(entry_ix), Reason::Turn) else {
                 continue;
@@ -51,26 +56,31 @@ impl Scheduler {
     }
 
     /// The first of these queues, by the rotation, in which a tenant has work at a level, and its turn
-    /// there.
+    /// there. Queues that turn out to be at a closed limit are added to `closed`.
     fn first_queue_of_tenant(
         &mut self,
         account: AccountIx,
         rotation: RotationIx,
         queues: &[QueueIx],
         (level, tenant): (i32, TenantIx),
+        closed: &mut BTreeSet<QueueIx>,
     ) -> Option<(QueueIx, TurnIx)> {
         let mut best: Option<((Tag, u64, QueueRank), QueueIx, TurnIx)> = None;
         for (named, &queue) in queues.iter().enumerate() {
-            let turn = self.shard_turn(queue, tenant, level);
-            let Some(turn) = turn.filter(|turn| self.turns.get(*turn).is_in_rings()) else {
-                continue;
-            };
-            if !self.queue(queue).may_dispatch() {
+            let Some(turn) = self.eligible_turn(queue, tenant, level) else { continue };
+            let may_dispatch = self.queue(queue).may_dispatch();
+            if may_dispatch && !closed.contains(&queue) && !self.queue_is_open(queue) {
+                closed.insert(queue);
+            }
+            let may_start = may_dispatch && !closed.contains(&queue);
+            let entry_ix = self.queue(queue).member(account).unwrap_or(0);
+            let standing = self.turns.get(turn).ring_entries[entry_ix].standing;
+            self.accounts.queue_named(standing, queue, may_start);
+            if !may_start {
                 continue;
             }
             self.wake_in_rotation(rotation, queue);
-            let entry_ix = self.queue(queue).member(account).unwrap_or(0);
-            let rank = self.rank_for_tenant(rotation, queue, named, turn, entry_ix);
+            let rank = self.rank_for_tenant(rotation, queue, named, standing);
             if best.is_none_or(|(best_rank, ..)| rank < best_rank) {
                 best = Some((rank, queue, turn));
             }
@@ -85,11 +95,9 @@ impl Scheduler {
         rotation: RotationIx,
         queue: QueueIx,
         named: usize,
-        turn: TurnIx,
-        entry_ix: usize,
+        standing: StandingIx,
     ) -> (Tag, u64, QueueRank) {
         let rotation_state = self.rotations.get(rotation);
-        let standing = self.turns.get(turn).ring_entries[entry_ix].standing;
         let step = rotation_state.step(queue);
         let (tag, served) = step
             .map_or_else(Default::default, |step| self.accounts.queue_order(standing, queue, step));
@@ -112,12 +120,17 @@ impl Scheduler {
         first.0.is_owed().then_some(first.1)
     }
 
-    /// The first tenant across these queues, at their highest level.
-    fn first_tenant(&mut self, account: AccountIx, queues: &[QueueIx]) -> Option<(i32, TenantIx)> {
+    /// The first tenant across these queues but for the closed ones, at their highest level.
+    fn first_tenant(
+        &mut self,
+        account: AccountIx,
+        queues: &[QueueIx],
+        closed: &BTreeSet<QueueIx>,
+    ) -> Option<(i32, TenantIx)> {
         let mut best: Option<(i32, Order, TenantIx)> = None;
         for &queue in queues {
             self.steps += 1;
-            if !self.queue(queue).may_dispatch() {
+            if !self.queue(queue).may_dispatch() || closed.contains(&queue) {
                 continue;
             }
             let Some(entry_ix) = self.queue(queue).member(account) else { continue };
@@ -132,9 +145,11 @@ impl Scheduler {
         best.map(|(level, _, tenant)| (level, tenant))
     }
 
-    fn shard_turn(&self, queue: QueueIx, tenant: TenantIx, level: i32) -> Option<TurnIx> {
+    /// A tenant's turn at a level of a queue, if it is in the rings.
+    fn eligible_turn(&self, queue: QueueIx, tenant: TenantIx, level: i32) -> Option<TurnIx> {
         let shard = self.shard_of.get(&(queue, tenant))?;
         let turns = &self.shards[shard.0 as usize].turns;
-        turns.iter().find(|(turn_level, _)| *turn_level == level).map(|(_, turn)| *turn)
+        let (_, turn) = turns.iter().find(|(turn_level, _)| *turn_level == level)?;
+        Some(*turn).filter(|turn| self.turns.get(*turn).is_in_rings())
     }
 }

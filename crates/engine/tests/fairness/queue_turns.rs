@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::world::{World, concurrency, job, pool};
-use rota_engine::{Command, Config, Fetch, Preference};
-use rota_model::{FairnessScope, QueueName, QueueStrategy, TenantId, Weight};
+use rota_engine::{Command, Config, Fetch, Preference, QueueSettings};
+use rota_model::{FairnessScope, QueueName, QueueStrategy, Seq, TenantId, Weight};
 use serde_json::json;
 
 fn in_pool_scope() -> World {
@@ -166,13 +166,83 @@ fn round_robin_passes_over_a_paused_queue_and_goes_on_when_it_is_resumed() {
         assert!(served.windows(2).all(|two| two[0] != two[1]), "{scope}: {served:?}");
         assert!(!has(&served, "b"), "{scope}: {served:?}");
         world.apply(Command::ResumeQueue(paused));
-        let served = serve(&mut world, 40);
-        // Where tenants share all queues, a queue catches up on a bounded number of its tenant's jobs.
-        let ahead = served.iter().take_while(|queue| *queue == "b").count();
-        let caught_up = if scope == "pool" { ahead } else { 0 };
-        assert!(caught_up <= 16, "{scope}: {served:?}");
-        assert_in_turn(&served[caught_up..]);
+        assert_in_turn(&serve(&mut world, 40));
     }
+}
+
+/// What keeps all jobs of a queue from starting.
+#[derive(Debug, Clone, Copy)]
+enum Closed {
+    Paused,
+    AtCap,
+    AtLimit,
+}
+
+impl Closed {
+    /// Closes queue `r`, which has no active jobs. Returns the jobs that occupy its slots.
+    fn close(self, world: &mut World) -> Vec<Seq> {
+        match self {
+            Closed::Paused => {
+                world.apply(Command::PauseQueue(QueueName::parse("r").unwrap()));
+            }
+            Closed::AtCap => {
+                let settings = QueueSettings { concurrency: Some(30), ..Default::default() };
+                let queue = QueueName::parse("r").unwrap();
+                world.apply(Command::ConfigureQueue(queue, settings));
+            }
+            Closed::AtLimit => world.say("queue:r", json!({"concurrency": 30}), None),
+        }
+        world.fetch_with(&["r"], 30, |_| {}).iter().map(|claimed| claimed.seq).collect()
+    }
+
+    /// Lets jobs start from queue `r` again.
+    fn open(self, world: &mut World, active: Vec<Seq>) {
+        active.into_iter().for_each(|seq| world.ack(seq));
+        if let Closed::Paused = self {
+            world.apply(Command::ResumeQueue(QueueName::parse("r").unwrap()));
+        }
+    }
+}
+
+/// In either scope, queue `r` is closed while `q` is served, and opened again: its tenants alternate
+/// between their queues as before.
+fn check_saves_nothing(closed: Closed) {
+    for (scope, named) in [("queue", true), ("queue", false), ("pool", true), ("pool", false)] {
+        let mut world = World::new();
+        for queue in ["q", "r"] {
+            world.enqueue(&job("t").queue(queue), 200);
+            world.enqueue(&job("u").queue(queue), 200);
+        }
+        world.put_pool("p", json!({"queues": ["q", "r"], "fairness_scope": scope}));
+        let serve = |world: &mut World, count: usize| {
+            let queues: &[&str] = if named { &["r", "q"] } else { &[] };
+            let next = |_| world.next(queues, |fetch| fetch.pool = pool("p")).unwrap();
+            (0..count).map(next).collect::<Vec<_>>()
+        };
+        let case = format!("{closed:?}, {scope}, named: {named}");
+        serve(&mut world, 6);
+        let active = closed.close(&mut world);
+        let served = serve(&mut world, 80);
+        assert_eq!((of(&served, "t", "q"), of(&served, "u", "q")), (40, 40), "{case}");
+        closed.open(&mut world, active);
+        let served = serve(&mut world, 40);
+        assert!(served.chunks(4).all(|four| from(four, "r") == 2), "{case}: {served:?}");
+    }
+}
+
+#[test]
+fn a_queue_saves_nothing_while_it_is_paused() {
+    check_saves_nothing(Closed::Paused);
+}
+
+#[test]
+fn a_queue_saves_nothing_while_it_is_at_its_cap() {
+    check_saves_nothing(Closed::AtCap);
+}
+
+#[test]
+fn a_queue_saves_nothing_while_it_is_at_its_limit() {
+    check_saves_nothing(Closed::AtLimit);
 }
 
 #[test]

@@ -6,7 +6,7 @@
 
 use rota_engine::{Capped, Command, NumbersEdit, PutLimit};
 use rota_model::{
-    Class, Feedback, LimitKey, LimitNumbers, Millis, Rate, RateLimit, Scope, TenantId,
+    Class, Feedback, LimitKey, LimitNumbers, Millis, QueueName, Rate, RateLimit, Scope, TenantId,
 };
 
 use super::stored_time::{Moment, Restart};
@@ -198,40 +198,54 @@ impl World {
         })?;
         let (at, wall) = (self.limit_at, self.wall);
         for (partition, own) in self.limits_of(class) {
-            let active = self.active_of(&partition);
-            let key = self.limits.entry(partition.clone()).or_default();
-            let mut period = 0;
-            let name = &partition.0;
-            ensure(key.hold.is_none_or(|until| until <= wall), Rule::Limit, || {
-                format!("a job of {name} started though the key is paused")
+            let refused = self.refuses_start(&partition, own);
+            ensure(refused.is_none(), Rule::Limit, || {
+                format!("a job of {} started: {}", partition.0, refused.unwrap_or_default())
             })?;
-            {
-                let numbers = key.numbers(own, wall);
-                let most = numbers.concurrency.map_or(u64::MAX, u64::from);
-                ensure(active < most, Rule::Limit, || {
-                    format!("a job of {name} started beside {active} others, {most} may")
-                })?;
-                for rate in [numbers.rate, numbers.throttle].into_iter().flatten() {
-                    let count = key.known_within(rate.period_ms as i64, wall);
-                    ensure(count < u64::from(rate.limit), Rule::Limit, || {
-                        format!("start {} of {name} in a window of {rate:?}", count + 1)
-                    })?;
-                    period = period.max(rate.period_ms as i64);
-                }
-                if let Some(rate) = numbers.throttle {
-                    let last = key.known(wall).map(|start| start.started).max();
-                    let distance = last.map(|last| (wall.0 - last) * 1_000);
-                    let least = least_gap_us(rate);
-                    ensure(distance.is_none_or(|us| us >= least), Rule::Limit, || {
-                        format!("a start of {name} {distance:?} us after the last, for {rate:?}")
-                    })?;
-                }
-            }
+            let key = self.limits.entry(partition).or_default();
+            let numbers = key.numbers(own, wall);
+            let rates = [numbers.rate, numbers.throttle].into_iter().flatten();
+            let period = rates.map(|rate| rate.period_ms as i64).max().unwrap_or(0);
             key.starts.retain(|start| start.moment.latest + FORGOTTEN_MS > at);
             let moment = Moment::new(at, wall);
             key.starts.push(Start { moment, started: wall.0, period, undone: false });
         }
         Ok(())
+    }
+
+    /// Why no job with these numbers may start now, as far as this limit goes.
+    fn refuses_start(&self, partition: &Partition, own: LimitNumbers) -> Option<String> {
+        let (wall, none) = (self.wall, Key::default());
+        let key = self.limits.get(partition).unwrap_or(&none);
+        if key.hold.is_some_and(|until| until > wall) {
+            return Some("the key is paused".into());
+        }
+        let numbers = key.numbers(own, wall);
+        if let Some(most) = numbers.concurrency {
+            let active = self.active_of(partition);
+            if active >= u64::from(most) {
+                return Some(format!("{active} others are active, {most} may be"));
+            }
+        }
+        for rate in [numbers.rate, numbers.throttle].into_iter().flatten() {
+            let count = key.known_within(rate.period_ms as i64, wall);
+            if count >= u64::from(rate.limit) {
+                return Some(format!("it is start {} in a window of {rate:?}", count + 1));
+            }
+        }
+        let rate = numbers.throttle?;
+        let last = key.known(wall).map(|start| start.started).max()?;
+        let distance_us = (wall.0 - last) * 1_000;
+        (distance_us < least_gap_us(rate))
+            .then(|| format!("it is {distance_us} us after the last, for {rate:?}"))
+    }
+
+    /// Whether nothing may start from a queue, whoever asks: it is paused, at its cap or at its limit.
+    pub(super) fn queue_is_closed(&self, name: &QueueName) -> bool {
+        let partition = (LimitKey::of_queue(name), None);
+        let limited = self.limits.get(&partition).is_some_and(Key::is_spoken_of);
+        !self.queue_is_open(name)
+            || limited && self.refuses_start(&partition, LimitNumbers::default()).is_some()
     }
 
     /// A job of this class that started then was received by nobody.

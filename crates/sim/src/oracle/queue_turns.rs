@@ -21,8 +21,8 @@ pub struct QueueTurns {
     /// been served from this one.
     passed: BTreeMap<Waiting, u32>,
     /// How many jobs a queue may be behind, because the tenant had jobs there and was served from
-    /// others while the fetch did not name it or nothing could start there. It makes up for these,
-    /// and meanwhile the others do not have their turn.
+    /// others by fetches that did not name it. It makes up for these, and meanwhile the others do not
+    /// have their turn.
     behind: BTreeMap<Waiting, f64>,
 }
 
@@ -61,6 +61,11 @@ impl World {
             }
             if asked.contains(queue) {
                 self.queue_turns.passed.remove(&waiting);
+                if self.queue_is_closed(queue) {
+                    // It has no turns while it is closed, and makes up for none.
+                    self.queue_turns.behind.remove(&waiting);
+                }
+                continue;
             }
             if self.oldest_of(tenant, level, std::slice::from_ref(queue)).is_some() {
                 let weight = |queue| f64::from(self.weight_in(&pool, strategy, queue));
