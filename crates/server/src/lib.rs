@@ -3,6 +3,7 @@
 mod audit;
 pub mod http;
 pub mod identity;
+mod open_files;
 mod request_limits;
 pub mod runtime;
 

@@ -13,6 +13,7 @@ use rota_store_sqlite::{OpenError, Options as StoreOptions, SqliteStore};
 use crate::audit;
 use crate::http::{self, App, Certificates, Listener, TlsError};
 use crate::identity::{self, BootstrapError, FirstKey, TokenSetupError, TokenVerifier};
+use crate::open_files;
 use crate::runtime::{Archive, Handle, Options, Runtime, StartError};
 use rota_identity::KeyText;
 use rota_settings::{AuthMode, Isolation, Settings};
@@ -61,6 +62,14 @@ impl Server {
         first_key: FirstKey,
         on_fatal: Arc<dyn Fn(&str) + Send + std::marker::Sync>,
     ) -> Result<Self, ServeError> {
+        if let Some(room) = open_files::make_room(settings.http.max_connections) {
+            tracing::warn!(
+                room,
+                max_connections = settings.http.max_connections,
+                "the process may not have enough files open for all connections; raise its limit (ulimit -n, \
+                 LimitNOFILE) or lower http.max_connections"
+            );
+        }
         let tokens = TokenVerifier::from_settings(&settings).await?;
         let certificates = Certificates::load(&settings)?;
         let listen = |cause| ServeError::Listen { address: settings.listen, cause };

@@ -3,12 +3,18 @@
 use crate::choices::AuthMode;
 use crate::declared::{Auth, Settings};
 use crate::error::Problem;
+use crate::kind::JwksSource;
 use crate::resolve::Reader;
 
 impl Auth {
     #[must_use]
     pub fn has(&self, mode: AuthMode) -> bool {
         self.modes.contains(&mode)
+    }
+
+    /// Whether the key set of tokens is read over https.
+    fn has_secure_key_set(&self) -> bool {
+        matches!(&self.jwt_jwks, Some(JwksSource::Url(url)) if url.starts_with("https:"))
     }
 
     /// Whether callers have to prove who they are.
@@ -30,6 +36,10 @@ impl Settings {
         if !auth.has(AuthMode::Keys) && auth.bootstrap_key_file.is_some() {
             let advice = "add keys to auth.modes";
             return jwt_needs("auth.bootstrap_key_file", advice);
+        }
+        if auth.jwt_jwks_ca.is_some() && !auth.has_secure_key_set() {
+            let advice = "auth.jwt_jwks_ca is for a key set with an https URL";
+            return self.conflict(reader, "auth.jwt_jwks", "auth.jwt_jwks_ca", advice);
         }
         let has_keys = auth.jwt_secret_file.is_some()
             || auth.jwt_key_file.is_some()

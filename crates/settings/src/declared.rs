@@ -88,6 +88,9 @@ settings! {
             "File with public keys in PEM: RSA for RS256, P-256 for ES256, Ed25519 for EdDSA.";
         jwt_jwks: Option<JwksSource> = or_none(jwks()), "none",
             "File or URL of a JSON Web Key Set with the keys of tokens.";
+        jwt_jwks_ca: Option<PathBuf> = or_none(file()), "none",
+            "PEM file with the authorities that the server of an `https` key set must be certified by. Without it, \
+            those of the system.";
         jwt_jwks_refresh: Duration = duration(10 * SECOND..=DAY), "5m",
             "How often the key set is read again. A token with an unknown key id has it read at once, at most \
             every 10 s.";
@@ -125,6 +128,10 @@ settings! {
         max_handshakes_per_address: Option<usize> = or_auto(number(1..=1_000_000)), "auto",
             "The same for one IPv4 address or IPv6 /64 network. `auto` is an eighth of `tls.max_handshakes`, and \
             any number for this machine. Trusted proxies are exempt.";
+        max_failed_handshakes_per_address: Option<usize> = or_auto(number(1..=1_000_000)), "auto",
+            "TLS handshakes of one address or network that may fail in one second; further connections of it are \
+            closed until the second is over. `auto` is 10, and any number for this machine. Trusted proxies are \
+            exempt.";
     }
     limits: Limits {
         body_bytes: usize = size(KIB..=GIB), "16MiB",

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::process::{Ended, Process};
 use crate::small_disk::SmallDisk;
-use crate::support::command;
+use crate::support::{binary, command};
 
 #[test]
 fn the_greeting_says_what_runs_where_and_what_to_try() {
@@ -153,4 +153,26 @@ fn files(dir: &Path) -> Vec<(String, u64)> {
     all.retain(|(name, _)| name != "rota.lock");
     all.sort();
     all
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn there_is_room_for_as_many_files_as_connections() {
+    let start = |limit: &str| {
+        let dir = TempDir::new().unwrap();
+        let mut command = Command::new("bash");
+        command.args(["-c", &format!("ulimit {limit}; exec \"$@\""), "bash"]);
+        command.arg(binary()).args(["serve", "--listen", "127.0.0.1:0", "--data"]);
+        command.arg(dir.path()).args(["--http-max-connections", "900"]);
+        let mut server = Process::spawn(&mut command);
+        assert!(server.address().is_some());
+        let limits = fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
+        let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+        let soft = line.split_whitespace().nth(3).unwrap().parse::<u64>().unwrap();
+        (soft, server.terminate().stderr)
+    };
+    let (soft, log) = start("-Sn 256");
+    assert!(soft >= 1_000 && !log.contains("files open"), "{soft}: {log}");
+    let (soft, log) = start("-n 500");
+    assert!(soft == 500 && log.contains("files open") && log.contains("room=400"), "{soft}: {log}");
 }

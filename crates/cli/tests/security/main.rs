@@ -5,6 +5,10 @@
 
 #[path = "../support/mod.rs"]
 mod support;
+// Most of it is for the tests of TLS.
+#[allow(dead_code)]
+#[path = "../transport/authority.rs"]
+mod authority;
 // Most of it is for the tests of WebSockets.
 #[allow(dead_code)]
 #[path = "../protocol/web_socket_reader.rs"]
@@ -22,6 +26,7 @@ mod limit_keys;
 mod matrix;
 mod request_limits;
 mod secrets;
+mod secure_key_set;
 mod secured;
 mod token_attacks;
 mod token_maker;

@@ -1,11 +1,15 @@
 //! Versions of TLS, choice of the protocol, and clients that do not speak TLS.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
 use rustls::ProtocolVersion;
 use rustls::version::{TLS12, TLS13};
 use serde_json::json;
 
 use crate::authority::Authority;
-use crate::secure::{Options, connect, start};
+use crate::secure::{Options, SecureWire, connect, start};
 use crate::support::command;
 use crate::wire::Wire;
 
@@ -95,4 +99,48 @@ fn files_that_cannot_be_used_are_named_at_the_start() {
     assert!(mixed.contains("tls.key = ") && mixed.contains("cannot be used"), "{mixed}");
     let clients = ["--tls-client-auth", "required", "--tls-client-ca", &key];
     assert!(start(&certificate, &key, &clients).contains("tls.client_ca = "));
+}
+
+/// The value of a metric.
+fn metric(wire: &mut SecureWire, name: &str) -> u64 {
+    let page = wire.get("/metrics").unwrap().text();
+    let line = page.lines().find(|line| line.split(' ').next() == Some(name)).unwrap();
+    line.rsplit(' ').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn failed_handshakes_are_counted_audited_and_bounded() {
+    let authority = Authority::new();
+    let flags = ["--tls-max-failed-handshakes-per-address", "3", "--audit-interval", "1s"];
+    let server = start(&authority, &flags);
+    let mut wire = connect(&server, &authority, &Options::default()).unwrap();
+    // Who only looks whether the port is open has not failed.
+    drop(TcpStream::connect(server.address()).unwrap());
+    assert_eq!(metric(&mut wire, "rota_tls_handshakes_failed_total"), 0);
+    let until = Instant::now() + Duration::from_secs(60);
+    while metric(&mut wire, "rota_tls_handshakes_refused_total") == 0 {
+        assert!(Instant::now() < until, "there is no bound");
+        for _ in 0..10 {
+            let mut stream = TcpStream::connect(server.address()).unwrap();
+            // A record of a handshake that is none. It may be closed before that is written.
+            let _ = stream.write_all(&[22, 3, 1, 0, 5, 1, 2, 3, 4, 5]);
+            let _ = stream.read_to_end(&mut Vec::new());
+        }
+    }
+    let failed = metric(&mut wire, "rota_tls_handshakes_failed_total");
+    assert!(failed >= 3, "{failed}");
+    let path = "/ojs/v1/admin/audit?action=auth.login_failure";
+    let entry = loop {
+        assert!(Instant::now() < until, "there is no entry");
+        let log = wire.get(path).unwrap().json();
+        if let Some(entry) = log["items"].as_array().and_then(|items| items.first()) {
+            break entry.clone();
+        }
+    };
+    let text = entry.to_string();
+    assert!(text.contains("handshake") && text.contains("127.0.0.1"), "{text}");
+    // Others of the address get in as soon as the second is over.
+    while connect(&server, &authority, &Options::default()).is_err() {
+        assert!(Instant::now() < until, "the address is locked out");
+    }
 }

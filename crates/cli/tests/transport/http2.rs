@@ -174,3 +174,35 @@ fn a_stop_lets_requests_under_way_finish() {
     });
     assert_eq!(server.terminate().code(), Some(0));
 }
+
+#[test]
+fn an_answer_that_is_not_taken_is_given_up_and_the_connection_goes_on() {
+    let server = Server::start_with(&["--http-write-timeout", "300ms"]);
+    wait_for(async {
+        let tcp = TcpStream::connect(server.address()).await.unwrap();
+        // Less than the connection has, so that there is room for other answers.
+        let mut builder = h2::client::Builder::new();
+        builder.initial_window_size(16 << 10);
+        let (client, connection) = builder.handshake::<_, Bytes>(tcp).await.unwrap();
+        // This answers pings, so the connection is alive.
+        tokio::spawn(async move {
+            let _ = connection.await;
+        });
+        let uri = "http://rota/ojs/v1/openapi.json";
+        let request = http::Request::builder().uri(uri).body(()).unwrap();
+        let mut ready = client.clone().ready().await.unwrap();
+        let (response, _) = ready.send_request(request, true).unwrap();
+        let mut body = response.await.unwrap().into_body();
+        // Far longer than a client has to take anything.
+        tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+        assert_eq!(ask(&client, "GET", "/health", "").await.unwrap().0, 200);
+        let end = loop {
+            match body.data().await {
+                Some(Ok(bytes)) => body.flow_control().release_capacity(bytes.len()).unwrap(),
+                end => break end,
+            }
+        };
+        assert!(matches!(end, Some(Err(_))), "{end:?}");
+        assert_eq!(ask(&client, "GET", "/ojs/v1/openapi.json", "").await.unwrap().0, 200);
+    });
+}

@@ -11,6 +11,7 @@ mod tallies;
 mod writer;
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rota_identity::Identity;
@@ -128,6 +129,22 @@ impl Audit {
         let (event, outcome, request) = (event.into(), AuditOutcome::Failure, Some(request_id));
         let note = AuditNote { event, outcome, actor, request, detail };
         self.state().tallies.count(note, &requested, status, now);
+    }
+
+    /// Counts a TLS handshake that has failed.
+    pub fn handshake_failed(&self, address: IpAddr, now: Millis) {
+        let requested = Requested { method: "TLS".into(), route: "handshake" };
+        let actor = AuditActor {
+            principal: "unknown".into(),
+            method: "none".into(),
+            tenant: None,
+            address: Some(address.to_canonical()),
+        };
+        let mut detail = described(&requested);
+        detail.insert("reason".into(), "The TLS handshake failed.".into());
+        let (event, outcome) = ("auth.login_failure".into(), AuditOutcome::Failure);
+        let note = AuditNote { event, outcome, actor, request: None, detail };
+        self.state().tallies.count(note, &requested, None, now);
     }
 
     /// Notes that a request came with credentials that were accepted.

@@ -76,14 +76,20 @@ fn network(address: IpAddr) -> IpAddr {
 }
 
 impl Tallies {
-    /// Counts a request that was answered with this status.
-    pub fn count(&mut self, note: AuditNote, requested: &Requested, status: u16, now: Millis) {
+    /// Counts a request that was answered with this status, if it was answered.
+    pub fn count(
+        &mut self,
+        note: AuditNote,
+        requested: &Requested,
+        status: impl Into<Option<u16>>,
+        now: Millis,
+    ) {
         let key = Key {
             event: note.event.clone(),
             outcome: note.outcome,
             actor: note.actor.clone(),
             requested: Some(requested.clone()),
-            status: Some(status),
+            status: status.into(),
             reason: note.detail.get("reason").cloned(),
         };
         if self.add(&key, now) || self.insert(key, &note, now) {

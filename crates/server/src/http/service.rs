@@ -1,5 +1,6 @@
 //! The entry point of all requests: request id, version check, caller, body and routing.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::body::{Body, HttpBody};
@@ -53,6 +54,17 @@ pub struct HttpService {
 impl HttpService {
     pub(super) fn new(app: Arc<App>, router: Router) -> Self {
         Self { app, router }
+    }
+
+    /// Whether an address may try a TLS handshake: not if many of its own have just failed.
+    pub(super) fn may_shake_hands(&self, address: IpAddr) -> bool {
+        self.app.handshakes.may_try(address)
+    }
+
+    /// Counts a TLS handshake that has failed, and notes it in the audit log.
+    pub(super) fn note_failed_handshake(&self, address: IpAddr) {
+        self.app.handshakes.count(address);
+        self.app.audit.handshake_failed(address, self.app.now());
     }
 
     /// Answers one request, from a connection or made in this process.

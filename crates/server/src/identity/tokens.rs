@@ -24,6 +24,8 @@ pub struct TokenVerifier {
     /// Keys that do not change while the server runs.
     fixed: TokenKeys,
     source: Option<JwksSource>,
+    /// The authorities of an https source.
+    authorities: Option<PathBuf>,
     refresh: Mutex<Refresh>,
     /// Counts the reads of the key set that have ended.
     reads: watch::Sender<u64>,
@@ -74,6 +76,7 @@ impl TokenVerifier {
             keys: RwLock::new(Arc::new(fixed.clone())),
             fixed,
             source: auth.jwt_jwks.clone(),
+            authorities: auth.jwt_jwks_ca.clone(),
             refresh: Mutex::new(Refresh::new(ms(auth.jwt_jwks_refresh) as u64)),
             reads: watch::Sender::new(0),
             verified: Mutex::new(VerifiedTokens::default()),
@@ -153,7 +156,7 @@ impl TokenVerifier {
     /// Reads the key set. The last good one is kept if that fails.
     async fn read(&self) -> Result<(), KeySourceError> {
         let Some(source) = &self.source else { return Ok(()) };
-        let outcome = key_source::read(source).await;
+        let outcome = key_source::read(source, self.authorities.as_deref()).await;
         let outcome = match outcome {
             Ok(mut keys) => {
                 keys.extend(self.fixed.clone());

@@ -61,6 +61,7 @@ pub use view::{ScopedQuery, View};
 use super::error::ApiError;
 use super::in_flight::InFlight;
 use super::incoming_bodies::IncomingBodies;
+use super::listen::FailedHandshakes;
 use super::unread_answers::UnreadAnswers;
 use super::{events, metrics};
 use crate::audit::{Act, Audit};
@@ -82,6 +83,8 @@ pub struct App {
     pub(super) in_flight: InFlight,
     /// Bodies of requests, from before they are read.
     pub(super) incoming: IncomingBodies,
+    /// TLS handshakes that have failed.
+    pub(super) handshakes: FailedHandshakes,
     /// Large answers that are being written.
     pub(super) unread: UnreadAnswers,
     /// What was rendered of recent events.
@@ -118,6 +121,7 @@ impl App {
         let streams = events::Room::new(settings.waiting().streams);
         let in_flight = InFlight::new(settings.requests_in_flight());
         let incoming = IncomingBodies::new(settings.incoming_bodies());
+        let handshakes = FailedHandshakes::new(&settings);
         let unread = UnreadAnswers::new(settings.unread_answers());
         let sockets = events::Remembered::new(settings.waiting().streams);
         let authenticator = Authenticator::new(&settings.auth, handle.keys().clone(), tokens);
@@ -136,6 +140,7 @@ impl App {
             streams,
             in_flight,
             incoming,
+            handshakes,
             unread,
             frames: events::Frames::default(),
             sockets,

@@ -4,6 +4,9 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use rota_settings::{Networks, Settings};
 
+/// TLS handshakes of one address that may fail in one second, unless the operator says otherwise.
+const MAX_FAILED_HANDSHAKES: usize = 10;
+
 /// An IPv4 address, or an IPv6 network: its last 64 bits are the client's own choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct AddressGroup(IpAddr);
@@ -26,6 +29,7 @@ impl AddressGroup {
 pub(super) struct Addresses {
     connections: Cap,
     handshakes: Cap,
+    failed_handshakes: Cap,
     trusted: Networks,
 }
 
@@ -46,6 +50,7 @@ impl Addresses {
         Self {
             connections: cap(http.max_connections_per_address, http.max_connections / 4),
             handshakes: cap(tls.max_handshakes_per_address, tls.max_handshakes / 8),
+            failed_handshakes: cap(tls.max_failed_handshakes_per_address, MAX_FAILED_HANDSHAKES),
             trusted: http.trusted_proxies.clone(),
         }
     }
@@ -53,6 +58,11 @@ impl Addresses {
     /// How many connections this address may have; `None` for any number.
     pub fn max_connections(&self, address: IpAddr) -> Option<usize> {
         self.apply(self.connections, address)
+    }
+
+    /// How many TLS handshakes of this address may fail in one second; `None` for any number.
+    pub fn max_failed_handshakes(&self, address: IpAddr) -> Option<usize> {
+        self.apply(self.failed_handshakes, address)
     }
 
     /// How many TLS handshakes this address may have under way; `None` for any number.

@@ -3,6 +3,8 @@
 mod address;
 mod connection;
 mod eviction;
+mod failed_handshakes;
+mod open_answers;
 mod open_connection;
 mod parser_error;
 mod peer;
@@ -13,6 +15,7 @@ mod request_connection;
 mod slots;
 mod tls;
 
+pub(super) use failed_handshakes::FailedHandshakes;
 pub use peer::Peer;
 pub use port::Listener;
 pub(super) use request_connection::{
@@ -57,7 +60,7 @@ pub async fn serve(
     let slots = Slots::new(settings.http.max_connections, Addresses::new(settings));
     let shared = Arc::new(Shared {
         service,
-        protocols: Protocols::new(settings.http.header_timeout),
+        protocols: Protocols::new(settings.http.header_timeout, settings.http.write_timeout),
         write_timeout: settings.http.write_timeout,
         certificates,
         stopping: watch::Sender::new(false),

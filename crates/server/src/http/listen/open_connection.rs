@@ -22,6 +22,8 @@ use super::tls::Certificates;
 /// The longest that a connection in a slot that is kept back may be open, so that a client cannot occupy
 /// it by not reading the answer.
 const MAX_LIFETIME: Duration = Duration::from_secs(30);
+/// Why a connection was not opened that the client closed at once.
+const NOTHING_SENT: &str = "the client sent nothing";
 /// The first byte of a TLS handshake.
 const HANDSHAKE: u8 = 22;
 
@@ -103,9 +105,18 @@ async fn open(
         let protocol = detected.map_err(|_| "nothing was sent")?.map_err(|e| e.to_string())?;
         return Ok(Connection::plain(stream, protocol, slot.progress().clone()));
     };
+    let address = peer.address.ip();
+    if !shared.service.may_shake_hands(address) {
+        return Err("too many handshakes of its address have just failed".to_owned());
+    }
     let handshake = shake_hands(stream, peer, slot, certificates);
     let handshake = tokio::time::timeout(certificates.handshake_timeout(), handshake).await;
-    handshake.unwrap_or_else(|_| Err("the handshake took too long".to_owned()))
+    let opened = handshake.unwrap_or_else(|_| Err("the handshake took too long".to_owned()));
+    // Whoever goes away without a word has only looked whether the port is open.
+    if opened.as_ref().is_err_and(|reason| reason != NOTHING_SENT) {
+        shared.service.note_failed_handshake(address);
+    }
+    opened
 }
 
 async fn shake_hands(
@@ -116,7 +127,10 @@ async fn shake_hands(
 ) -> Result<Connection, String> {
     let mut first = [0];
     let count = stream.peek(&mut first).await.map_err(|error| error.to_string())?;
-    if count == 1 && first[0] != HANDSHAKE {
+    if count == 0 {
+        return Err(NOTHING_SENT.to_owned());
+    }
+    if first[0] != HANDSHAKE {
         let connection = Connection::plain(stream, Protocol::Http1, slot.progress().clone());
         let _ = connection.answer_and_close(tls_expected()).await;
         return Err("the client does not speak TLS".to_owned());

@@ -4,13 +4,11 @@ use std::convert::Infallible;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::{Body, HttpBody};
+use axum::body::Body;
 use axum::http::{Request, Response};
-use bytes::Bytes;
-use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::Service;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -19,6 +17,7 @@ use tokio::sync::watch;
 
 use super::MAX_READ_TIME;
 use super::connection::Connection;
+use super::open_answers::{OpenAnswer, OpenAnswers, Unfinished};
 use super::progress::Progress;
 
 /// How every HTTP/2 connection begins.
@@ -74,10 +73,11 @@ pub(super) struct Protocols {
     http1_once: http1::Builder,
     http2: http2::Builder<TokioExecutor>,
     header_timeout: Duration,
+    write_timeout: Duration,
 }
 
 impl Protocols {
-    pub fn new(header_timeout: Duration) -> Self {
+    pub fn new(header_timeout: Duration, write_timeout: Duration) -> Self {
         let mut http1 = http1::Builder::new();
         // A client that has closed its side gets its answer; requests that wait watch for it themselves.
         http1.timer(TokioTimer::new()).header_read_timeout(header_timeout).half_close(true);
@@ -92,7 +92,7 @@ impl Protocols {
             // Finds peers that are gone without a word, also while their requests wait.
             .keep_alive_interval(PING_TIMEOUT)
             .keep_alive_timeout(PING_TIMEOUT);
-        Self { http1, http1_once, http2, header_timeout }
+        Self { http1, http1_once, http2, header_timeout, write_timeout }
     }
 
     /// How long a client may take to send the first bytes, or the headers of a request.
@@ -121,7 +121,8 @@ impl Protocols {
             let shut_down = |it: Pin<&mut _>| http1::UpgradeableConnection::graceful_shutdown(it);
             return run(connection, shut_down, progress, stopping).await;
         }
-        let service = Counted { service, progress: progress.clone() };
+        let answers = Arc::new(OpenAnswers::default());
+        let service = Counted { service, progress: progress.clone(), answers: answers.clone() };
         let connection = self.http2.serve_connection(io, service);
         tokio::pin!(connection);
         let shut_down = |it: Pin<&mut _>| http2::Connection::graceful_shutdown(it);
@@ -129,6 +130,7 @@ impl Protocols {
         tokio::select! {
             ended = run(connection.as_mut(), shut_down, progress, stopping) => return ended,
             () = idle => {}
+            () = answers.give_up_untaken(self.write_timeout) => {}
         }
         // Nothing is under way, so nothing is lost; the client learns that it must connect again.
         connection.as_mut().graceful_shutdown();
@@ -178,10 +180,11 @@ async fn idle(progress: &Progress, longest: Duration) {
     }
 }
 
-/// Counts the answers that are not written completely.
+/// Keeps account of the answers that are not written completely.
 struct Counted<S> {
     service: S,
     progress: Arc<Progress>,
+    answers: Arc<OpenAnswers>,
 }
 
 impl<S, F> Service<Request<Incoming>> for Counted<S>
@@ -189,53 +192,18 @@ where
     S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible, Future = F>,
     F: Future<Output = Result<Response<Body>, Infallible>> + Send + 'static,
 {
-    type Response = Response<CountedBody>;
+    type Response = Response<OpenAnswer>;
     type Error = Infallible;
     type Future =
-        Pin<Box<dyn Future<Output = Result<Response<CountedBody>, Infallible>> + Send + 'static>>;
+        Pin<Box<dyn Future<Output = Result<Response<OpenAnswer>, Infallible>> + Send + 'static>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let answering = self.service.call(request);
-        let progress = self.progress.clone();
-        progress.begin_answer();
-        let answer = Answer(progress);
+        let unfinished = Unfinished::new(self.progress.clone());
+        let answers = self.answers.clone();
         Box::pin(async move {
             let response = answering.await?;
-            Ok(response.map(|body| CountedBody { body, _answer: answer }))
+            Ok(response.map(|body| answers.add(body, unfinished)))
         })
-    }
-}
-
-/// An answer that is not written completely.
-struct Answer(Arc<Progress>);
-
-impl Drop for Answer {
-    fn drop(&mut self) {
-        self.0.end_answer();
-    }
-}
-
-struct CountedBody {
-    body: Body,
-    _answer: Answer,
-}
-
-impl HttpBody for CountedBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

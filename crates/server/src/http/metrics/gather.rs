@@ -41,6 +41,8 @@ pub(super) struct Figures {
     /// Requests to which a limit applied.
     pub requests: RequestCounts,
     pub lookups: LookupCounts,
+    /// TLS handshakes that failed, and those that were not tried because of that.
+    pub handshakes: (u64, u64),
 }
 
 /// A queue as a whole; in namespaces, all queues that tenants call so.
@@ -66,6 +68,7 @@ pub(super) const METRICS: &str = "What is measured of all tenants";
 pub(super) async fn gather(app: &Access, keys: &mut Keys) -> Result<Figures, ApiError> {
     let requests = app.request_limits.counts();
     let mut figures = Figures { requests, lookups: app.lookups(), ..Figures::default() };
+    figures.handshakes = app.handshakes.counts();
     let operator = app.operator(METRICS)?;
     let look = operator.look(|engine| {
         (engine.worker_counts(None), engine.waiting_fetches(), engine.tenant_count())

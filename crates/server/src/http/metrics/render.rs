@@ -297,4 +297,10 @@ fn lookups(page: &mut Page, figures: &Figures) {
     page.counter("rota_engine_lookups_total", help).count(&none, figures.lookups.engine);
     let help = "Reads from the store on behalf of callers, and ids that were read from it.";
     page.counter("rota_store_lookups_total", help).count(&none, figures.lookups.store);
+    let (failed, refused) = figures.handshakes;
+    let help = "TLS handshakes that failed.";
+    page.counter("rota_tls_handshakes_failed_total", help).count(&none, failed);
+    let help =
+        "Connections closed before a handshake, because others of their address had just failed.";
+    page.counter("rota_tls_handshakes_refused_total", help).count(&none, refused);
 }
