@@ -72,7 +72,7 @@ pub use keys::{ApiKey, CreatedKey, NewKey, Rotation};
 pub use new_job::NewJob;
 pub use overview::{Maintenance, Readiness, ServerSettings, Totals};
 pub use page::{Page, PageAt};
-pub use pools::{NewPool, Pool, StarvationPrevention};
+pub use pools::{NewPool, Pool, PoolTenants, StarvationPrevention};
 pub use queue_config::{ConfiguredQueue, QueueConfig};
 pub use queues::{Counts, DeletedQueue, Figures, OverseenQueue, Queue, QueueStats};
 pub use rate::Rate;

@@ -13,8 +13,12 @@ use crate::{Client, Error, Page, PageAt, WithJson};
 /// Workers that share queues and a strategy.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Pool {
-    /// Unique on the server.
+    /// Unique among the pools of its owner.
     pub name: String,
+    /// The tenant that it belongs to; `None` for the operator's.
+    pub tenant_id: Option<String>,
+    /// The tenants that may use an operator's pool. Only operators see it.
+    pub tenants: Option<PoolTenants>,
     /// The queues that its workers serve, in order.
     #[serde(default)]
     pub queues: Vec<String>,
@@ -34,16 +38,24 @@ pub struct Pool {
     /// Whether the scope is the server's default.
     #[serde(default)]
     pub fairness_scope_inherited: bool,
-    /// Number of workers in the pool.
-    #[serde(default)]
-    pub active_workers: u64,
-    /// Number of jobs that its workers are running.
-    #[serde(default)]
-    pub active_jobs: u64,
+    /// Number of workers in the pool; for a tenant, of its own pools only.
+    pub active_workers: Option<u64>,
+    /// Number of jobs that its workers are running; for a tenant, of its own pools only.
+    pub active_jobs: Option<u64>,
     /// From 0 to 1.
     pub utilization: Option<f64>,
     /// `api` or `file`: who defined it.
     pub origin: Option<String>,
+}
+
+/// The tenants that may use an operator's pool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PoolTenants {
+    /// `*`: all tenants.
+    All(String),
+    /// These tenants.
+    Listed(Vec<String>),
 }
 
 /// Starvation prevention: the guaranteed part of each queue.
@@ -83,6 +95,9 @@ pub struct NewPool {
     /// `queue` or `pool`; `None` uses the server's setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fairness_scope: Option<String>,
+    /// The tenants that may use an operator's pool; `None` uses the server's default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenants: Option<PoolTenants>,
 }
 
 #[derive(Deserialize)]

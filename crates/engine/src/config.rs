@@ -78,7 +78,6 @@ pub struct Caps {
     pub rate_limits: Cap,
     /// Rate-limit keys that one tenant's unfinished jobs may use; each needs lanes of its own.
     pub rate_keys_per_tenant: usize,
-    /// Only operators create pools.
     pub pools: Cap,
     pub workers: Cap,
     pub schedules: Cap,
@@ -100,7 +99,7 @@ impl Default for Caps {
             classes: cap(1_000_000, 10_000),
             rate_limits: cap(100_000, 1_000),
             rate_keys_per_tenant: 10_000,
-            pools: cap(1_000, 0),
+            pools: cap(10_000, 100),
             workers: cap(100_000, 10_000),
             schedules: cap(10_000, 1_000),
             schedule_runs: cap(100_000, 10_000),

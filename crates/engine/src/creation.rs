@@ -81,7 +81,7 @@ impl Engine {
             pool.queues.iter().for_each(|queue| {
                 self.meters.give_queue_label(queue, Asker::OPERATOR);
             });
-            let change = PoolChange { origin: ConfigOrigin::File, config: Some(pool), active: 0 };
+            let change = PoolChange { origin: ConfigOrigin::File, config: Some(pool) };
             self.scheduler.reconfigured(Reconfigured::Pool(name, change));
         }
         for (key, declaration) in self.config.limits.clone() {

@@ -104,6 +104,7 @@ impl Engine {
             tenant.counters.as_ref().is_some_and(|all| all.day(wall) != Default::default());
         let has = !tenant.classes.is_empty()
             || self.queues.any_owned_by(&tenant.id)
+            || self.scheduler.pools().any_owned_by(&tenant.id)
             || self.limit_owners.any_of(&tenant.id);
         let minute = tenant.counters.as_ref().is_some_and(|all| !all.minute.is_empty());
         let pending =

@@ -84,7 +84,12 @@ pub enum Refusal {
         strategy: Backpressure,
         retry_ms: Option<u64>,
     },
+    /// There is no such pool, or none that the caller may use.
     UnknownPool {
+        pool: PoolName,
+    },
+    /// A tenant would change a pool of the operator's.
+    OperatorsPool {
         pool: PoolName,
     },
     /// The guaranteed ratio, times the queues of this fetch, is more than 1.

@@ -43,7 +43,7 @@ pub use limit::{DeclaredLimit, Feedback, LimitNumbers, OnLimit, Rate, RateLimit,
 pub use name::{CronName, JobType, LimitKey, PoolName, QueueName, RuleName, TenantId, WorkerId};
 pub use nearest::nearest;
 pub use policy::{Directive, Exhaustion, Policy, RetryPolicy};
-pub use pool::{PoolConfig, QueueStrategy, Starvation};
+pub use pool::{PoolConfig, PoolTenants, QueueStrategy, Starvation};
 pub use reject::{Rejection, RejectionKind};
 pub use request_limit::{RequestLimit, RequestLimits, RequestRate};
 pub use row::{Done, Ending, ErrorRow, Live, Overdue};

@@ -227,7 +227,7 @@ fn caps(settings: &Settings) -> Caps {
         classes: cap(limits.classes, limits.classes_per_tenant),
         rate_limits: cap(limits.rate_limits, limits.rate_limits_per_tenant),
         rate_keys_per_tenant: limits.rate_keys_per_tenant,
-        pools: cap(limits.pools, 0),
+        pools: cap(limits.pools, limits.pools_per_tenant),
         workers: cap(limits.workers, limits.workers_per_tenant),
         schedules: cap(limits.crons, limits.crons_per_tenant),
         schedule_runs: cap(limits.cron_runs, limits.cron_runs_per_tenant),

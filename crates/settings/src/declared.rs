@@ -177,8 +177,10 @@ settings! {
             policy. Including finished jobs, the maximum is ten times as many.";
         classes_per_tenant: usize = number(1..=10_000_000), "10000",
             "Maximum classes of one tenant's unfinished jobs; including finished jobs, ten times as many.";
-        pools: usize = number(1..=1_000_000), "1000",
-            "Maximum worker pools. Only operators create pools.";
+        pools: usize = number(1..=1_000_000), "10000",
+            "Maximum worker pools.";
+        pools_per_tenant: usize = number(1..=1_000_000), "100",
+            "Maximum worker pools of one tenant, besides the operator's.";
         workers: usize = number(1..=10_000_000), "100000",
             "Maximum known workers.";
         workers_per_tenant: usize = number(1..=10_000_000), "10000",

@@ -105,7 +105,7 @@ fn worker(row: &Row<'_>, column: usize) -> Result<Option<WorkerId>, InternalErro
 
 fn pool(row: &Row<'_>, column: usize) -> Result<Option<PoolName>, InternalError> {
     let Some(name) = text(row, column)? else { return Ok(None) };
-    let pool = PoolName::parse(name)
+    let pool = PoolName::stored(name)
         .map_err(|error| InternalError::Corrupt(format!("the name of a pool {error}")))?;
     Ok(Some(pool))
 }

@@ -45,6 +45,7 @@ fn load(
         isolated: false,
         starvation: None,
         fairness_scope: None,
+        tenants: None,
     };
     match driver.apply(Command::PutPool(pool.clone(), Box::new(config)))? {
         Reply::Pool { .. } => {}

@@ -6,14 +6,14 @@ use crate::run::rota_at;
 
 const POOL: &str = r#"{
     "name": "mail", "queues": ["email", "bulk"], "concurrency": 50, "strategy": "weighted",
-    "weights": {"email": 3, "bulk": 1}, "isolated": true,
+    "weights": {"email": 3, "bulk": 1}, "isolated": true, "tenant_id": null, "tenants": ["acme", "globex"],
     "starvation_prevention": {"enabled": true, "rotation_interval": "PT30S", "min_dispatch_ratio": 0.05},
     "fairness_scope": "pool", "fairness_scope_inherited": false, "active_workers": 8, "active_jobs": 31, "utilization": 0.62, "origin": "api", "pool": {"name": "mail"}
 }"#;
 
 #[test]
 fn pools_are_listed() {
-    let plain = r#"{"name": "plain", "queues": ["default"], "concurrency": null, "strategy": "round-robin",
+    let plain = r#"{"name": "plain", "tenant_id": "acme", "tenants": null, "queues": ["default"], "concurrency": null, "strategy": "round-robin",
         "weights": null, "fairness_scope": "queue", "fairness_scope_inherited": true,
         "active_workers": 0, "active_jobs": 0}"#;
     let elsewhere = r#"{"name": "elsewhere", "queues": ["default"], "strategy": "strict"}"#;
@@ -50,7 +50,7 @@ fn a_pool_is_set_with_every_option() {
         "pools", "set", "mail", "--queue", "email", "--queue", "bulk", "--concurrency", "50",
         "--strategy", "weighted", "--weight", "email=3", "--weight", "bulk=1", "--isolated",
         "--rotation-interval", "30s", "--min-dispatch-ratio", "0.05",
-        "--fairness-scope", "pool", "--json",
+        "--fairness-scope", "pool", "--open-to", "acme", "--open-to", "globex", "--json",
     ];
     assert_eq!(rota_at(&server.url, &arguments).json()["name"], "mail");
     rota_at(&server.url, &["pools", "set", "p", "--queue", "q"]).printed();
@@ -58,13 +58,27 @@ fn a_pool_is_set_with_every_option() {
         r#"{"queues":["email","bulk"],"concurrency":50,"strategy":"weighted","#,
         r#""weights":{"bulk":1,"email":3},"isolated":true,"starvation_prevention":"#,
         r#"{"enabled":true,"rotation_interval":"PT30S","min_dispatch_ratio":0.05},"#,
-        r#""fairness_scope":"pool"}"#
+        r#""fairness_scope":"pool","tenants":["acme","globex"]}"#
     );
     let expected = [
         format!("PUT /ojs/v1/admin/pools/mail {body}"),
         r#"PUT /ojs/v1/admin/pools/p {"queues":["q"]}"#.to_owned(),
     ];
     assert_eq!(server.asked(), expected);
+}
+
+#[test]
+fn a_pool_is_opened_to_all_tenants_or_to_none() {
+    let server = scripted(&[(201, POOL)]);
+    for option in ["--open-to=*", "--closed"] {
+        rota_at(&server.url, &["pools", "set", "p", "--queue", "q", option]).printed();
+    }
+    let expected = [
+        r#"PUT /ojs/v1/admin/pools/p {"queues":["q"],"tenants":"*"}"#,
+        r#"PUT /ojs/v1/admin/pools/p {"queues":["q"],"tenants":[]}"#,
+    ];
+    assert_eq!(server.asked(), expected);
+    rota_at("", &["pools", "set", "p", "--queue", "q", "--closed", "--open-to", "a"]).failed(2);
 }
 
 #[test]

@@ -28,6 +28,7 @@ mod request_limits;
 mod secrets;
 mod secure_key_set;
 mod secured;
+mod tenants_pools;
 mod token_attacks;
 mod token_maker;
 mod tokens;

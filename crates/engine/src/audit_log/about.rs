@@ -43,7 +43,7 @@ fn name_of(command: &Command) -> Option<Cow<'_, str>> {
         Command::PutTenant(tenant, _)
         | Command::DeleteTenant(tenant, _)
         | Command::ReleaseTenant(tenant, _) => (&**tenant).into(),
-        Command::PutPool(pool, _) | Command::RemovePool(pool) => (&**pool).into(),
+        Command::PutPool(pool, _) | Command::RemovePool(pool) => pool.local().into(),
         Command::PutLimit(put) => put.key.local().to_string().into(),
         Command::ClearLimit(key, _) => key.local().to_string().into(),
         Command::PutCron(spec) => spec.name.local().into(),

@@ -19,9 +19,10 @@ const RESERVED: usize = 128;
 impl Engine {
     pub(crate) fn fetch(&mut self, fetch: Fetch) -> Reply {
         let resolved = self.with_queues(fetch.clone());
-        if let Err(refusal) = self.ensure_fetching_worker(&resolved) {
-            return Reply::Refused(refusal);
-        }
+        let joined = match self.ensure_fetching_worker(&resolved) {
+            Ok(pool) => pool,
+            Err(refusal) => return Reply::Refused(refusal),
+        };
         let claimed = self.claim_for(&resolved);
         let wait = fetch.wait.filter(|(_, ms)| claimed.is_empty() && *ms > 0 && !self.closing);
         if wait.is_some() {
@@ -30,7 +31,7 @@ impl Engine {
                 return Reply::Refused(reached.into());
             }
         }
-        if let (Some(worker), Some(pool)) = (&fetch.worker, &fetch.pool) {
+        if let (Some(worker), Some(pool)) = (&fetch.worker, &joined) {
             self.join_pool(worker, pool);
         }
         let Some((id, ms)) = wait else { return Reply::Fetched(claimed) };
@@ -179,7 +180,9 @@ impl Engine {
             self.pool_watch.dispatches(pool).add(Dispatches::ONE, wall);
             self.journal.dispatches.add(Dispatcher::Pool(pool.clone()), Dispatches::ONE);
         }
-        self.meters.count_dispatch(meter, ask.pool.as_ref(), own == 0, wall);
+        // Tenants could invent pools without end, so theirs have no label of their own.
+        let labelled = ask.pool.as_ref().filter(|pool| pool.owner_name().is_none());
+        self.meters.count_dispatch(meter, labelled, own == 0, wall);
         self.queues.get_mut(ix).starves = false;
         let mut dispatch = Dispatches::ONE;
         let since = if job.fresh { self.seq_clock.accepted_at(seq) } else { job.since };
@@ -290,10 +293,14 @@ impl Engine {
         fetch
     }
 
-    /// The refusal for a waiting fetch that is no longer valid because its pool was deleted.
+    /// The refusal for a waiting fetch that is no longer valid because its pool was deleted, or closed
+    /// to its tenant.
     pub(crate) fn pool_is_gone(&self, fetch: &Fetch) -> Option<Refusal> {
+        let pools = self.scheduler.pools();
         match &fetch.pool {
-            Some(pool) if !self.has_pool(pool) => Some(Refusal::UnknownPool { pool: pool.clone() }),
+            Some(pool) if pools.resolve(fetch.tenant.as_ref(), pool).is_none() => {
+                Some(Refusal::UnknownPool { pool: pool.clone() })
+            }
             None if self.pool_of(fetch).is_none()
                 && self.with_queues(fetch.clone()).queues.is_empty() =>
             {
@@ -304,27 +311,37 @@ impl Engine {
     }
 
     /// Registers the worker of a fetch if it is new, and checks worker, pool and queues. The worker
-    /// is recorded even if the fetch is then refused; it joins no pool in that case.
-    fn ensure_fetching_worker(&mut self, fetch: &Fetch) -> Result<(), Refusal> {
+    /// is recorded even if the fetch is then refused; it joins no pool in that case. Returns the pool
+    /// that the fetch names, as the engine calls it.
+    fn ensure_fetching_worker(&mut self, fetch: &Fetch) -> Result<Option<PoolName>, Refusal> {
+        let tenant = fetch.tenant.as_ref();
         if fetch.queues.is_empty() && self.pool_of(fetch).is_none() && fetch.pool.is_none() {
             return Err(Refusal::NoQueues);
         }
         if let Some(id) = &fetch.worker {
-            self.ensure_worker(id, fetch.tenant.as_ref(), &fetch.queues, None)?;
-            fetch.pool.as_ref().map_or(Ok(()), |pool| self.may_join(id, pool))?;
+            self.ensure_worker(id, tenant, &fetch.queues, None)?;
         }
-        match fetch.pool.clone().or_else(|| self.pool_of(fetch)) {
-            Some(pool) => {
-                let pool_state = self.scheduler.pools().get(&pool);
-                let pool_state =
-                    pool_state.ok_or_else(|| Refusal::UnknownPool { pool: pool.clone() })?;
-                if let Some(queue) = fetch.queues.iter().find(|queue| !pool_state.has(queue)) {
-                    return Err(Refusal::NotInPool { pool, queue: queue.clone() });
-                }
+        let named = match (&fetch.pool, &fetch.worker) {
+            (Some(pool), Some(id)) => Some(self.pool_to_join(id, tenant, pool)?),
+            (Some(pool), None) => {
+                let found = self.scheduler.pools().resolve(tenant, pool);
+                Some(found.ok_or_else(|| Refusal::UnknownPool { pool: pool.clone() })?)
             }
+            (None, _) => None,
+        };
+        match named.clone().or_else(|| self.pool_of(fetch)) {
+            Some(pool) => self.check_queues_in_pool(fetch, &pool)?,
             None => self.check_ratio(fetch)?,
         }
-        Ok(())
+        Ok(named)
+    }
+
+    fn check_queues_in_pool(&self, fetch: &Fetch, name: &PoolName) -> Result<(), Refusal> {
+        let Some(pool) = self.scheduler.pools().get(name) else { return Ok(()) };
+        match fetch.queues.iter().find(|queue| !pool.has(queue)) {
+            Some(queue) => Err(Refusal::NotInPool { pool: name.clone(), queue: queue.clone() }),
+            None => Ok(()),
+        }
     }
 
     /// Without a pool, the server's guaranteed ratio applies to the queues of the fetch.

@@ -14,13 +14,16 @@ use crate::scheduler::{
 use crate::{Engine, Fetch};
 
 impl Engine {
-    /// The pool of a fetch: its worker's pool if that still exists, otherwise the one that the
+    /// The pool of a fetch: its worker's pool if it may still use that, otherwise the one that the
     /// fetch names.
     pub(crate) fn pool_of(&self, fetch: &Fetch) -> Option<PoolName> {
-        let exists = |name: &&PoolName| self.scheduler.pools().get(name).is_some();
+        let (pools, tenant) = (self.scheduler.pools(), fetch.tenant.as_ref());
         let worker = fetch.worker.as_ref().and_then(|id| self.workers.get(id));
-        let of_worker = worker.and_then(|worker| worker.row.about.pool.as_ref()).filter(exists);
-        of_worker.or(fetch.pool.as_ref().filter(exists)).cloned()
+        let of_worker = worker.and_then(|worker| worker.row.about.pool.as_ref());
+        match of_worker.filter(|name| pools.may_use(tenant, name)) {
+            Some(pool) => Some(pool.clone()),
+            None => pools.resolve(tenant, fetch.pool.as_ref()?),
+        }
     }
 
     /// The fetch as the scheduler sees it; `None` if there is no queue to serve it from.
@@ -34,7 +37,7 @@ impl Engine {
             || self.config.queues_per_tenant;
         let pool = self.pool_of(fetch);
         let (queues, rotation, account) = match &pool {
-            Some(name) => self.queues_in_pool(name, fetch)?,
+            Some(name) => self.queues_in_pool(name, fetch, charge)?,
             None => self.queues_by_name(fetch, charge)?,
         };
         Some(FetchRequest { queues, only, pool, rotation, account, charge })
@@ -44,11 +47,18 @@ impl Engine {
         &mut self,
         name: &PoolName,
         fetch: &Fetch,
+        charge: bool,
     ) -> Option<(RequestedQueues, Option<RotationIx>, Option<AccountIx>)> {
-        let (mut rotation, account) = self.rotation_of_pool(name, fetch.tenant.as_ref())?;
-        if let Some(tenant) = self.own_worker_tenant(fetch) {
-            rotation = self.own_rotation_of_pool(name, tenant)?;
-        }
+        let (rotation, account) = match self.own_worker_tenant(fetch) {
+            None => self.rotation_of_pool(name, fetch.tenant.as_ref())?,
+            Some(tenant) => {
+                let account = match name.owner_name() {
+                    None => self.rotation_of_pool(name, None)?.1,
+                    Some(_) => self.account_of_tenants_pool(name, charge),
+                };
+                (self.own_rotation_of_pool(name, tenant)?, account)
+            }
+        };
         let queues = match fetch.queues.is_empty() {
             true => RequestedQueues::All,
             false => RequestedQueues::Some(self.find_queues(&fetch.queues, Some(name))),
@@ -67,7 +77,7 @@ impl Engine {
     ) -> Option<(RotationIx, Option<AccountIx>)> {
         let tenant = tenant.filter(|_| self.config.queues_per_tenant);
         let key = RotationKey::Pool(name.clone(), tenant.cloned());
-        let version = self.scheduler.pools().get(name)?.version;
+        let version = self.scheduler.pools().version(name, tenant)?;
         if let Some(rotation) = self.scheduler.rotation(&key, version) {
             return Some(rotation);
         }
@@ -75,6 +85,21 @@ impl Engine {
         let rules = self.rules_of_pool(name, &config, tenant);
         let queues = &self.queues;
         Some(self.scheduler.put_rotation(key, version, &rules, |name| queues.find(name)))
+    }
+
+    /// The account that fetches of a tenant's own pool are charged to, where queues are shared: that of
+    /// a fetch without a pool for the same queues. So a pool of its own makes no difference to a
+    /// tenant's share.
+    fn account_of_tenants_pool(&mut self, name: &PoolName, charge: bool) -> Option<AccountIx> {
+        if !charge || !self.is_shared(None) {
+            return None;
+        }
+        let config = self.scheduler.pools().get(name)?.config().clone();
+        let queues = self.rules_of_pool(name, &config, None).queues;
+        match queues.len() {
+            0 | 1 => None,
+            _ => self.rotation_of_set(queues, config.strategy, None).1,
+        }
     }
 
     /// The tenant if the fetch comes from a tenant's own worker. Such fetches use rotations of
@@ -107,13 +132,13 @@ impl Engine {
         fairness.enabled && scope.unwrap_or(fairness.scope) == FairnessScope::Pool
     }
 
-    /// Creates the accounts of all pools in pool scope. They must exist before the first fetch,
+    /// Creates the accounts of the operator's pools in pool scope. They must exist before the first fetch,
     /// because shares are computed from them and tags are restored into them.
     pub(crate) fn make_pool_accounts(&mut self) {
         if self.config.queues_per_tenant {
             return;
         }
-        let pools = self.scheduler.pools().iter();
+        let pools = self.scheduler.pools().of_operator_after("");
         let shared = pools.filter(|(_, pool)| self.is_shared(pool.config().fairness_scope));
         let shared: Vec<PoolName> = shared.map(|(name, _)| name.clone()).collect();
         for name in shared {

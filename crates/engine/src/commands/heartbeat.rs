@@ -1,7 +1,7 @@
 //! Heartbeats: extending the reservations of a worker's jobs and telling it what to do.
 
 use rota_model::mutation::Mutation;
-use rota_model::{Directive, Seq, State};
+use rota_model::{Directive, PoolName, Seq, State};
 
 use crate::command::later;
 use crate::{Beat, BeatReply, Engine, EventKind, Refusal, Registration, Reply};
@@ -10,10 +10,10 @@ impl Engine {
     pub(crate) fn beat(&mut self, beat: Beat) -> Reply {
         let Registration { tenant, queues, concurrency, .. } = &*beat.about;
         let met = self.ensure_worker(&beat.worker, tenant.as_ref(), queues, *concurrency);
-        if let Err(refusal) = met.and_then(|()| self.may_beat_for(&beat)) {
-            return Reply::Refused(refusal);
+        match met.and_then(|()| self.pool_joined_by(&beat)) {
+            Ok(pool) => pool.iter().for_each(|pool| self.join_pool(&beat.worker, pool)),
+            Err(refusal) => return Reply::Refused(refusal),
         }
-        beat.about.pool.iter().for_each(|pool| self.join_pool(&beat.worker, pool));
         self.record_beat(&beat);
         let mut reply = BeatReply {
             directive: Directive::Running,
@@ -43,14 +43,19 @@ impl Engine {
         Reply::Beat(reply)
     }
 
-    /// A heartbeat may name the worker's current pool, even if that was deleted, or a pool for it
-    /// to join.
-    fn may_beat_for(&self, beat: &Beat) -> Result<(), Refusal> {
-        let current =
-            self.workers.get(&beat.worker).and_then(|worker| worker.row.about.pool.as_ref());
-        match &beat.about.pool {
-            Some(named) if current != Some(named) => self.may_join(&beat.worker, named),
-            _ => Ok(()),
+    /// The pool that the worker joins. A heartbeat may name the worker's current pool, even if that was
+    /// deleted or closed to its tenant, or a pool for it to join.
+    fn pool_joined_by(&self, beat: &Beat) -> Result<Option<PoolName>, Refusal> {
+        let Some(named) = &beat.about.pool else { return Ok(None) };
+        let worker = self.workers.get(&beat.worker);
+        let current = worker.and_then(|worker| worker.row.about.pool.as_ref());
+        match self.pool_to_join(&beat.worker, beat.about.tenant.as_ref(), named) {
+            Err(Refusal::UnknownPool { .. })
+                if current.is_some_and(|current| *current.local() == **named) =>
+            {
+                Ok(None)
+            }
+            joined => joined.map(Some),
         }
     }
 

@@ -1,34 +1,46 @@
 //! Creating, changing and deleting pools, and which pool a worker belongs to.
 
 use rota_model::mutation::{Mutation, RowKind};
-use rota_model::{PoolConfig, PoolName, WorkerId};
+use rota_model::{PoolConfig, PoolName, TenantId, WorkerId};
 
-use crate::caps::InUse;
 use crate::scheduler::{PoolChange, PoolRow, Reconfigured};
-use crate::{Capped, ConfigOrigin, Engine, EventKind, Refusal, Reply};
+use crate::{ConfigOrigin, Engine, EventKind, Refusal, Reply};
 
 impl Engine {
+    /// Creates or changes a pool; the name says whose it is.
     pub(crate) fn put_pool(&mut self, name: PoolName, config: PoolConfig) -> Reply {
         let before = self.scheduler.pools().get(&name).map(|pool| pool.config().clone());
-        let used = InUse { own: 0, all: self.scheduler.pools().len() };
-        // Only operators create pools.
-        let checked = used.check(self.config.caps.pools, Capped::Pools, self.asker(None), 1);
-        if let (None, Err(reached)) = (&before, checked) {
-            return Reply::Refused(reached.into());
+        let owner = name.owner();
+        if before.is_none()
+            && let Err(refusal) = self.may_create_pool(&name, owner.as_ref())
+        {
+            return Reply::Refused(refusal);
+        }
+        if let Some(tenant) = &owner {
+            self.ensure_tenant(tenant);
         }
         self.put(RowKind::Pool, &name, &PoolRow { config: config.clone() });
-        // Jobs of a deleted pool of the same name may still be active.
-        let jobs = self.active.iter().filter(|_| before.is_none());
-        let active = jobs.filter(|(_, job)| job.pool.as_ref() == Some(&name)).count() as u64;
-        let change = PoolChange { origin: ConfigOrigin::Api, config: Some(config), active };
+        let change = PoolChange { origin: ConfigOrigin::Api, config: Some(config) };
         self.scheduler.reconfigured(Reconfigured::Pool(name.clone(), change));
-        self.make_pool_accounts();
+        if owner.is_none() {
+            self.make_pool_accounts();
+        }
         self.scope_changed(&name, before.as_ref());
         self.emit_pool_rebalanced(&name, before.as_ref());
         self.refuse_lost_queues(&name);
-        self.wake_all();
+        self.pools_changed(owner.as_ref());
         let pool = Box::new(self.pool_view(&name).expect("the pool was just put"));
         Reply::Pool { pool, created: before.is_none() }
+    }
+
+    /// A tenant cannot create a pool of a name that the operator's pool has, if it may use that one.
+    fn may_create_pool(&self, name: &PoolName, owner: Option<&TenantId>) -> Result<(), Refusal> {
+        let pools = self.scheduler.pools();
+        if let Some(open) = owner.and_then(|owner| pools.resolve(Some(owner), name)) {
+            return Err(Refusal::OperatorsPool { pool: open });
+        }
+        self.check_tenant(owner)?;
+        Ok(pools.check_cap(self.asker(owner))?)
     }
 
     pub(crate) fn remove_pool(&mut self, name: &PoolName) -> Reply {
@@ -36,7 +48,7 @@ impl Engine {
             return Reply::Refused(Refusal::UnknownPool { pool: name.clone() });
         };
         self.out.mutations.push(Mutation::Remove(RowKind::Pool, (**name).into()));
-        let change = PoolChange { origin: ConfigOrigin::Api, config: None, active: 0 };
+        let change = PoolChange { origin: ConfigOrigin::Api, config: None };
         self.scheduler.reconfigured(Reconfigured::Pool(name.clone(), change));
         if self.scheduler.pools().get(name).is_none() {
             self.forget_rotations(name);
@@ -44,8 +56,26 @@ impl Engine {
         }
         self.emit_pool_rebalanced(name, Some(&pool.config));
         self.refuse_lost_queues(name);
-        self.wake_all();
+        self.pools_changed(name.owner().as_ref());
         Reply::Pool { pool: Box::new(pool), created: false }
+    }
+
+    /// A tenant is deleted, and its pools with it.
+    pub(crate) fn remove_pools_of(&mut self, tenant: &TenantId) {
+        let own = self.scheduler.pools().of_tenant_after(tenant, "");
+        let names: Vec<PoolName> = own.map(|(name, _)| name.clone()).collect();
+        for name in names {
+            self.remove_pool(&name);
+        }
+    }
+
+    /// Indexes again the waiting fetches that a change of pools concerns: those of the tenant whose
+    /// pool it is, or all.
+    fn pools_changed(&mut self, owner: Option<&TenantId>) {
+        match owner {
+            Some(_) => self.reindex_fetches(owner),
+            None => self.wake_all(),
+        }
     }
 
     /// Shares are shown by the new scope of a pool from now on, if it has another one than before.
@@ -76,24 +106,30 @@ impl Engine {
         }
     }
 
-    /// Whether a worker may be in this pool. It stays in its first pool while that exists.
-    pub(crate) fn may_join(&self, id: &WorkerId, named: &PoolName) -> Result<(), Refusal> {
+    /// The pool that a worker joins if it names this one. It stays in its first pool while it may use
+    /// that. Pools that it may not use do not exist for it.
+    pub(crate) fn pool_to_join(
+        &self,
+        id: &WorkerId,
+        tenant: Option<&TenantId>,
+        named: &PoolName,
+    ) -> Result<PoolName, Refusal> {
         let pools = self.scheduler.pools();
-        if pools.get(named).is_none() {
+        let Some(pool) = pools.resolve(tenant, named) else {
             return Err(Refusal::UnknownPool { pool: named.clone() });
-        }
+        };
         let current = self.workers.get(id).and_then(|worker| worker.row.about.pool.as_ref());
-        match current.filter(|current| *current != named && pools.get(current).is_some()) {
+        match current.filter(|current| **current != pool && pools.may_use(tenant, current)) {
             Some(other) => Err(Refusal::OtherPool { pool: other.clone() }),
-            None => Ok(()),
+            None => Ok(pool),
         }
     }
 
-    /// Adds a worker to a pool. The worker must exist and pass [`Self::may_join`].
-    pub(crate) fn join_pool(&mut self, id: &WorkerId, named: &PoolName) {
+    /// Adds a worker to a pool, which comes from [`Self::pool_to_join`]. The worker must exist.
+    pub(crate) fn join_pool(&mut self, id: &WorkerId, pool: &PoolName) {
         let worker = self.workers.get_mut(id).expect("the worker was just added");
-        if worker.row.about.pool.as_ref() != Some(named) {
-            worker.row.about.pool = Some(named.clone());
+        if worker.row.about.pool.as_ref() != Some(pool) {
+            worker.row.about.pool = Some(pool.clone());
             self.write_worker(id);
             self.reindex_fetches_of(id);
         }

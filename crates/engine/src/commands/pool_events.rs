@@ -47,7 +47,11 @@ impl Engine {
 
     fn notify_pool_full(&mut self, name: &PoolName, waiting: u64) {
         if waiting == 0 {
-            self.pool_watch.full.insert(name.clone());
+            // Jobs that come later are checked for the operator's pools only, which are few. A tenant's
+            // pool is checked when its workers ask again.
+            if name.owner_name().is_none() {
+                self.pool_watch.full.insert(name.clone());
+            }
             return;
         }
         self.pool_watch.full.remove(name);
@@ -63,9 +67,14 @@ impl Engine {
     }
 
     /// Available jobs in all queues of a pool. With queues per tenant, only those of the given
-    /// queues.
+    /// queues. A tenant's pool serves that tenant's jobs only.
     fn waiting_in_pool(&self, name: &PoolName, some: impl Iterator<Item = QueueIx>) -> u64 {
         let available = |ix: QueueIx| self.queues.get(ix).count(State::Available);
+        if let Some(tenant) = name.owner_name() {
+            let Some(tenant) = self.tenants.find(tenant) else { return 0 };
+            let shards = some.filter_map(|queue| self.scheduler.shard(queue, tenant));
+            return shards.map(|shard| self.shards.get(shard).jobs.count(State::Available)).sum();
+        }
         match self.scheduler.pools().get(name).filter(|_| !self.config.queues_per_tenant) {
             Some(pool) => {
                 let queues = pool.config().queues.iter();

@@ -93,6 +93,7 @@ impl Engine {
         self.resume_all_shards(ix);
         self.clear_limits_of(id);
         self.revoke_keys_of(id);
+        self.remove_pools_of(id);
         let tenant = self.tenants.get(ix);
         if tenant.file.is_some() || !tenant.classes.is_empty() || self.queues.any_owned_by(id) {
             // The tenant stays: the file, finished jobs or queues still refer to it.

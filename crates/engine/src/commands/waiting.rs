@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use rota_model::{PoolName, QueueStrategy, WorkerId};
+use rota_model::{PoolName, QueueStrategy, TenantId, WorkerId};
 
 use crate::scheduler::{NewWaiter, Reconfigured};
 use crate::{Claimed, Engine, Fetch, Refusal, Reply, WaiterId};
@@ -53,7 +53,7 @@ impl Engine {
         }
     }
 
-    /// Indexes a waiting fetch again. It is refused if its pool was deleted.
+    /// Indexes a waiting fetch again. It is refused if its pool was deleted, or closed to its tenant.
     fn reindex_fetch(&mut self, id: WaiterId) {
         let Some(waiter) = self.scheduler.fetches().get(id) else { return };
         let deadline = waiter.deadline();
@@ -71,11 +71,14 @@ impl Engine {
 
     /// Refuses waiting fetches that name a queue which their pool has lost.
     pub(crate) fn refuse_lost_queues(&mut self, name: &PoolName) {
-        for id in self.scheduler.fetches().ids() {
+        for id in self.scheduler.fetches().ids(name.owner().as_ref()) {
             let Some(waiter) = self.scheduler.fetches().get(id) else { continue };
             let Some(pool) = self.scheduler.pools().get(name) else { return };
             let fetch = &waiter.fetch;
-            if fetch.pool.clone().or_else(|| self.pool_of(fetch)).as_ref() != Some(name) {
+            let pools = self.scheduler.pools();
+            let named =
+                fetch.pool.as_ref().map(|named| pools.resolve(fetch.tenant.as_ref(), named));
+            if named.unwrap_or_else(|| self.pool_of(fetch)).as_ref() != Some(name) {
                 continue;
             }
             if let Some(queue) = fetch.queues.iter().find(|queue| !pool.has(queue)) {
@@ -88,10 +91,15 @@ impl Engine {
 
     /// Indexes all waiting fetches again, after a change of pools or the end of maintenance.
     pub(crate) fn wake_all(&mut self) {
-        for id in self.scheduler.fetches().ids() {
+        self.reindex_fetches(None);
+        self.scheduler.reconfigured(Reconfigured::All);
+    }
+
+    /// Indexes all waiting fetches again, or those of one tenant.
+    pub(crate) fn reindex_fetches(&mut self, tenant: Option<&TenantId>) {
+        for id in self.scheduler.fetches().ids(tenant) {
             self.reindex_fetch(id);
         }
-        self.scheduler.reconfigured(Reconfigured::All);
     }
 
     pub(crate) fn stop_waiting(&mut self, id: WaiterId) -> Reply {

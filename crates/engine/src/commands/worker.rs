@@ -10,11 +10,14 @@ impl Engine {
     pub(crate) fn register(&mut self, about: Registration) -> Reply {
         let id = about.worker.clone();
         let met = self.ensure_worker(&id, about.tenant.as_ref(), &about.queues, about.concurrency);
-        let may = |()| about.pool.as_ref().map_or(Ok(()), |pool| self.may_join(&id, pool));
-        if let Err(refusal) = met.and_then(may) {
-            return Reply::Refused(refusal);
+        let joins = |()| {
+            let named = about.pool.as_ref();
+            named.map(|pool| self.pool_to_join(&id, about.tenant.as_ref(), pool)).transpose()
+        };
+        match met.and_then(joins) {
+            Ok(pool) => pool.iter().for_each(|pool| self.join_pool(&id, pool)),
+            Err(refusal) => return Reply::Refused(refusal),
         }
-        about.pool.iter().for_each(|pool| self.join_pool(&id, pool));
         let worker = self.workers.get_mut(&id).expect("the worker was just added");
         let (pool, tenant) = (worker.row.about.pool.take(), worker.row.about.tenant.take());
         worker.row.about = Registration { pool, tenant, ..about };

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use rota_model::{ClassId, LimitKey, Millis, QueueName, Seq, State, TenantId};
+use rota_model::{ClassId, LimitKey, Millis, PoolName, QueueName, Seq, State, TenantId};
 
 use crate::command::later;
 use crate::queue::QueueIx;
@@ -40,6 +40,19 @@ pub struct Line {
     pub above: usize,
     /// Tenants that may be served at its level.
     pub tenants: usize,
+}
+
+impl Explained {
+    /// Leaves out what the job's tenant may not know of the operator's pools.
+    pub fn redact_for_tenant(&mut self) {
+        for reason in &mut self.reasons {
+            if let Reason::PoolConcurrency { pool, is_open, .. } = reason
+                && pool.owner_name().is_none()
+            {
+                *reason = Reason::PoolsFull { pool: is_open.then(|| pool.clone()) };
+            }
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -85,9 +98,16 @@ pub enum Reason {
     },
     /// All pools that serve its queue are full, and no other workers ask for it.
     PoolConcurrency {
-        pool: String,
+        /// The first of them.
+        pool: PoolName,
+        /// Whether the job's tenant may use that pool, and so know of it.
+        is_open: bool,
         active: u64,
         limit: u32,
+    },
+    /// The same, for the job's tenant, if it may not know the figures or the pool.
+    PoolsFull {
+        pool: Option<PoolName>,
     },
     /// No worker that may take it has asked for its queue lately.
     NoWorker {
@@ -180,7 +200,7 @@ impl Engine {
             reasons.push(self.limit_reason(gate, &closed, before));
             reasons.extend(self.pause_reason_of(gate).filter(|_| closed.kind != LimitKind::Pause));
         }
-        reasons.extend(self.worker_reason(slot.queue, slot.shard));
+        reasons.extend(self.worker_reason(slot.queue, slot.shard, &tenant.id));
     }
 
     /// Why a closed gate blocks a job with `before` jobs ahead of it in its lane.
@@ -239,7 +259,7 @@ impl Engine {
     }
 
     /// Why no worker would run jobs of this queue, if so.
-    fn worker_reason(&self, ix: QueueIx, shard: ShardIx) -> Option<Reason> {
+    fn worker_reason(&self, ix: QueueIx, shard: ShardIx, tenant: &TenantId) -> Option<Reason> {
         let (queue, asked_for) = (self.queues.get(ix), self.shards.get(shard).asked_at);
         let name = &queue.name;
         let lately = |asked: Option<u64>| {
@@ -247,13 +267,10 @@ impl Engine {
         };
         let table = self.scheduler.pools();
         let kept = table.shuts_out(None, name);
-        let asked = table.iter().filter(|(_, pool)| pool.has(name));
-        let asked = asked.filter_map(|(pool, _)| self.pool_watch.asked_at(pool));
+        let serving = || table.serving(name, tenant);
+        let asked = serving().filter_map(|(pool, _)| self.pool_watch.asked_at(pool));
         let asked = asked.max().max(queue.asked_at);
-        let mut pools = table.iter().filter(|(pool, pool_state)| {
-            let serves = pool_state.config().queues.iter().any(|served| **served == *name.local());
-            serves && !table.shuts_out(Some(pool), name)
-        });
+        let mut pools = serving().filter(|(pool, _)| !table.shuts_out(Some(pool), name));
         let others = !kept && lately(queue.asked_outside_pools);
         if !others
             && let Some((pool, first)) = pools.next()
@@ -261,8 +278,9 @@ impl Engine {
             && pools.all(|(_, other)| other.room() == 0)
         {
             let limit = first.config().concurrency.unwrap_or(0);
-            let (pool, active) = (pool.to_string(), first.active);
-            return Some(Reason::PoolConcurrency { pool, active, limit });
+            let (pool, active) = (pool.clone(), first.active);
+            let is_open = table.may_use(Some(tenant), &pool);
+            return Some(Reason::PoolConcurrency { pool, is_open, active, limit });
         }
         let fetches = self.scheduler.fetches();
         let waits = fetches.count_for(ix) > fetches.count_for_tenants(ix);

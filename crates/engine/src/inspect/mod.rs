@@ -400,7 +400,9 @@ impl Engine {
     fn worker_view(&self, worker: &Worker, tenant: Option<&TenantId>) -> WorkerView {
         let id = &worker.row.about.worker;
         let mut about = worker.row.about.clone();
-        about.pool.take_if(|name| self.scheduler.pools().get(name).is_none());
+        let pools = self.scheduler.pools();
+        let worker_tenant = about.tenant.clone();
+        about.pool.take_if(|name| !pools.may_use(worker_tenant.as_ref(), name));
         WorkerView {
             about,
             state: worker.state(),

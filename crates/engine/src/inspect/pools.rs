@@ -1,6 +1,6 @@
 //! Views of pools, and of how queues were served.
 
-use rota_model::{PoolConfig, PoolName, QueueName, State, TenantId};
+use rota_model::{PoolConfig, PoolName, PoolTenants, QueueName, State, TenantId};
 
 use crate::queue::QueueIx;
 use crate::scheduler::Pool;
@@ -8,7 +8,10 @@ use crate::{ConfigOrigin, Engine};
 
 #[derive(Debug, Clone)]
 pub struct PoolView {
+    /// The engine's name, which says whose it is.
     pub name: PoolName,
+    /// The tenants that an operator's pool is open to; `None` for a tenant's pool.
+    pub tenants: Option<PoolTenants>,
     pub origin: ConfigOrigin,
     pub config: PoolConfig,
     pub active_workers: usize,
@@ -31,15 +34,44 @@ pub struct QueueShare {
 }
 
 impl Engine {
+    /// The pool that a caller means by a name; `None` for the tenant is an operator.
     #[must_use]
-    pub fn pool(&self, name: &PoolName) -> Option<PoolView> {
-        self.pool_view(name)
+    pub fn pool(&self, tenant: Option<&TenantId>, name: &PoolName) -> Option<PoolView> {
+        self.pool_view(&self.scheduler.pools().resolve(tenant, name)?)
+    }
+
+    /// Up to `most` pools that a tenant may use, after this name, without the first `skip`. `local` is
+    /// a name without the owner.
+    #[must_use]
+    pub fn pools_of_tenant_after(
+        &self,
+        tenant: &TenantId,
+        local: &str,
+        skip: usize,
+        most: usize,
+    ) -> Vec<PoolView> {
+        let pools = self.scheduler.pools();
+        let first = pools.next_usable(tenant, local);
+        let all = std::iter::successors(first, |(name, _)| pools.next_usable(tenant, name.local()));
+        all.skip(skip).take(most).map(|(name, pool)| self.view_of_pool(name, pool)).collect()
+    }
+
+    #[must_use]
+    pub fn pool_count_of_tenant(&self, tenant: &TenantId) -> usize {
+        self.scheduler.pools().count_usable(tenant)
     }
 
     /// Up to `most` pools after this name, without the first `skip`.
     #[must_use]
     pub fn pools_after(&self, name: &str, skip: usize, most: usize) -> Vec<PoolView> {
         let page = self.scheduler.pools().after(name).skip(skip).take(most);
+        page.map(|(name, pool)| self.view_of_pool(name, pool)).collect()
+    }
+
+    /// Up to `most` pools of the operator after this name.
+    #[must_use]
+    pub fn operators_pools_after(&self, name: &str, most: usize) -> Vec<PoolView> {
+        let page = self.scheduler.pools().of_operator_after(name).take(most);
         page.map(|(name, pool)| self.view_of_pool(name, pool)).collect()
     }
 
@@ -56,6 +88,7 @@ impl Engine {
     fn view_of_pool(&self, name: &PoolName, pool: &Pool) -> PoolView {
         PoolView {
             name: name.clone(),
+            tenants: self.scheduler.pools().tenants_of(name),
             origin: pool.origin(),
             config: pool.config().clone(),
             active_workers: self.workers.tallies().in_pool(name),

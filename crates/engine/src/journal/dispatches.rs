@@ -215,7 +215,7 @@ impl Engine {
             let key = RotationKey::parse(rotation).filter(|key| self.has_rotation(key));
             return key.map(Dispatcher::Shared);
         }
-        let pool = PoolName::parse(name.strip_prefix("pool/")?).ok()?;
+        let pool = PoolName::stored(name.strip_prefix("pool/")?).ok()?;
         self.scheduler.pools().get(&pool).is_some().then_some(Dispatcher::Pool(pool))
     }
 }

@@ -57,8 +57,11 @@ impl Restore {
 
     pub(super) fn pool(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
         let row: PoolRow = parse(json)?;
-        let name = PoolName::parse(name).map_err(|e| e.to_string())?;
-        let change = PoolChange { origin: ConfigOrigin::Api, config: Some(row.config), active: 0 };
+        let name = PoolName::stored(name).map_err(|e| e.to_string())?;
+        if let Some(owner) = name.owner() {
+            self.engine.ensure_tenant_of_row(&owner, self.engine.now.wall);
+        }
+        let change = PoolChange { origin: ConfigOrigin::Api, config: Some(row.config) };
         self.engine.scheduler.reconfigured(Reconfigured::Pool(name, change));
         Ok(())
     }

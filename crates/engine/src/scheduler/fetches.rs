@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rota_model::{PoolName, QueueName, TenantId, WorkerId};
 
-use super::pool::Pools;
+use super::pools::Pools;
 use crate::queue::QueueIx;
 use crate::{Asker, Cap, CapCounter, CapReached, Capped, Fetch, WaiterId};
 
@@ -14,6 +14,7 @@ pub(crate) struct Fetches {
     all: BTreeMap<WaiterId, Waiter>,
     by_deadline: BTreeSet<(u64, WaiterId)>,
     by_worker: BTreeMap<WorkerId, BTreeSet<WaiterId>>,
+    by_tenant: BTreeMap<TenantId, BTreeSet<WaiterId>>,
     by_taker: BTreeMap<(QueueIx, Taker), BTreeSet<(usize, WaiterId)>>,
     /// Fetches of a pool. Equal requests are together.
     by_pool: BTreeMap<PoolName, BTreeMap<Request, BTreeSet<(usize, WaiterId)>>>,
@@ -68,6 +69,7 @@ impl Fetches {
             all: BTreeMap::new(),
             by_deadline: BTreeSet::new(),
             by_worker: BTreeMap::new(),
+            by_tenant: BTreeMap::new(),
             by_taker: BTreeMap::new(),
             by_pool: BTreeMap::new(),
             counts: Vec::new(),
@@ -93,6 +95,9 @@ impl Fetches {
         self.by_deadline.insert((deadline, id));
         if let Some(worker) = &fetch.worker {
             self.by_worker.entry(worker.clone()).or_default().insert(id);
+        }
+        if let Some(tenant) = &fetch.tenant {
+            self.by_tenant.entry(tenant.clone()).or_default().insert(id);
         }
         let NewWaiter { queues, pool, by_load, load, has_room } = waits;
         let taker = Taker { tenant: fetch.tenant.clone(), pool, by_load };
@@ -122,6 +127,14 @@ impl Fetches {
             ids.remove(&id);
             if ids.is_empty() {
                 self.by_worker.remove(worker);
+            }
+        }
+        if let Some(tenant) = &waiter.fetch.tenant
+            && let Some(ids) = self.by_tenant.get_mut(tenant)
+        {
+            ids.remove(&id);
+            if ids.is_empty() {
+                self.by_tenant.remove(tenant);
             }
         }
         Some(waiter.fetch)
@@ -334,8 +347,12 @@ impl Fetches {
         self.counts.get(queue.0 as usize).map_or(0, |(_, one_tenant)| *one_tenant as usize)
     }
 
-    pub fn ids(&self) -> Vec<WaiterId> {
-        self.all.keys().copied().collect()
+    /// All fetches, or those of one tenant.
+    pub fn ids(&self, tenant: Option<&TenantId>) -> Vec<WaiterId> {
+        match tenant {
+            Some(tenant) => self.by_tenant.get(tenant).into_iter().flatten().copied().collect(),
+            None => self.all.keys().copied().collect(),
+        }
     }
 
     pub fn next_deadline(&self) -> Option<u64> {

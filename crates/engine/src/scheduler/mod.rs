@@ -35,6 +35,8 @@ mod parts;
 mod pick;
 mod placing;
 mod pool;
+mod pool_index;
+mod pools;
 mod queue;
 mod queue_gate;
 mod queue_turns;

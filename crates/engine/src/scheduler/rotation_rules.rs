@@ -41,7 +41,7 @@ impl RotationKey {
                     Some((pool, tenant)) => (pool, Some(TenantId::parse(tenant).ok()?)),
                     None => (rest, None),
                 };
-                Some(RotationKey::Pool(PoolName::parse(pool).ok()?, tenant))
+                Some(RotationKey::Pool(PoolName::stored(pool).ok()?, tenant))
             }
             _ => None,
         }

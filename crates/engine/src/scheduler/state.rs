@@ -12,7 +12,7 @@ use super::fetches::Fetches;
 use super::lane::{LanePosition, Lanes, WaitingJob};
 use super::limits::{Bucket, GateIx, LimitIx, Limits};
 use super::notice::Notice;
-use super::pool::Pools;
+use super::pools::Pools;
 use super::queue::Queue;
 use super::rotations::Rotations;
 use super::rule_changes::PendingRules;
@@ -210,7 +210,7 @@ impl Scheduler {
             turns: Turns::default(),
             accounts: Accounts::new(hasher.clone()),
             limits: Limits::new(hasher.clone()),
-            pools: Pools::default(),
+            pools: Pools::new(config.caps.pools, !config.queues_per_tenant),
             rotations: Rotations::default(),
             fetches: Fetches::new(config.caps.waiting_fetches),
             sweeps: VecDeque::new(),

@@ -9,7 +9,7 @@ use super::account::{AccountIx, Owner, StandingIx};
 use super::fetches::Fetches;
 use super::lane::Lane;
 use super::limits::{Closed, GateIx, Limits};
-use super::pool::Pools;
+use super::pools::Pools;
 use super::rotation_rules::{ChangedRotation, RotationKey};
 use super::tag::Tag;
 use crate::Now;

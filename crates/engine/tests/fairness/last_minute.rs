@@ -14,7 +14,7 @@ fn starts(engine: &Engine) -> [u64; 5] {
         .into_iter()
         .find(|queue| &*queue.name == "default")
         .unwrap();
-    let pool = engine.pool(&PoolName::parse("p").unwrap()).unwrap();
+    let pool = engine.pool(None, &PoolName::parse("p").unwrap()).unwrap();
     assert_eq!(i64::from(engine.tenant("a").unwrap().minute.started), i64::from(share.dispatched));
     let all = engine.dispatched_1m();
     let label = engine.labels(0, 9).into_iter().find(|label| label.tenant.as_deref() == Some("a"));

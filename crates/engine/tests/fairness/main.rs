@@ -37,6 +37,7 @@ mod shares;
 mod statistics;
 mod tenant_turns;
 mod tenants;
+mod tenants_pools;
 mod throttles;
 mod undelivered;
 mod usage;

@@ -53,7 +53,7 @@ fn a_pool_has_its_queues_and_its_bound_over_all_workers() {
     assert!(world.has_event(|e| matches!(e, EventKind::PoolOverloaded { active: 3, .. })));
     world.ack(first[0].seq);
     assert_eq!(fetch(&mut world, "w1", &[]).len(), 1);
-    let view = world.engine.pool(&pool).unwrap();
+    let view = world.engine.pool(None, &pool).unwrap();
     assert_eq!((view.active_jobs, view.active_workers), (3, 2));
 }
 
@@ -156,7 +156,7 @@ fn a_pool_that_is_made_again_counts_what_still_runs_in_it() {
     assert!(matches!(world.apply(Command::RemovePool(pool.clone())), Reply::Pool { .. }));
     world.pass(1_000);
     put(&mut world, "p", narrow);
-    assert_eq!(world.engine.pool(&pool).unwrap().active_jobs, 2);
+    assert_eq!(world.engine.pool(None, &pool).unwrap().active_jobs, 2);
     assert_eq!(fetch(&mut world, 10).len(), 1, "two of three places are taken");
     world.ack(running[0].seq);
     assert_eq!(fetch(&mut world, 10).len(), 1);
@@ -184,7 +184,7 @@ fn a_restart_counts_a_pools_jobs_whoever_holds_them() {
     assert!(matches!(world.apply(deregister), Reply::Done));
     for seq in [nameless[0].seq, left[0].seq] {
         world.crash(10);
-        assert_eq!(world.engine.pool(&pool).unwrap().active_jobs, 3);
+        assert_eq!(world.engine.pool(None, &pool).unwrap().active_jobs, 3);
         assert_eq!(world.engine.active_job(seq).unwrap().pool.as_ref(), Some(&pool));
         assert!(fetch(&mut world, None, 10).is_empty(), "the pool is full");
         assert!(fetch(&mut world, Some("w2"), 10).is_empty(), "for everybody");
@@ -203,7 +203,7 @@ fn a_restart_counts_no_job_for_a_pool_that_its_worker_joined_later() {
     assert_eq!(world.fetch_with(&["b"], 1, |f| f.worker = Some(worker.clone())).len(), 1);
     join(&mut world, "w", 10);
     world.crash(10);
-    assert_eq!(world.engine.pool(&pool).unwrap().active_jobs, 0);
+    assert_eq!(world.engine.pool(None, &pool).unwrap().active_jobs, 0);
     assert_eq!(take(&mut world, "w", 10).len(), 1);
 }
 

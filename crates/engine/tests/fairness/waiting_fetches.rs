@@ -133,7 +133,7 @@ fn workers_of_a_deleted_pool_go_on_by_queue_name_and_may_join_another() {
     world.enqueue(&job("t").queue("c"), 1);
     let joined = world.fetch_with(&[], 1, |f| (f.worker, f.pool) = (worker("w"), pool("other")));
     assert_eq!(joined.len(), 1);
-    assert_eq!(world.engine.pool(&pool("other").unwrap()).unwrap().active_jobs, 1);
+    assert_eq!(world.engine.pool(None, &pool("other").unwrap()).unwrap().active_jobs, 1);
 }
 
 fn remove_pool(world: &mut World, name: &str) {

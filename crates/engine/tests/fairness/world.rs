@@ -172,7 +172,7 @@ impl World {
     }
 
     pub fn make(&mut self, job: &Job) -> NewJob {
-        let queue = QueueName::parse(job.queue).unwrap();
+        let queue = QueueName::stored(job.queue).unwrap();
         let limit = job.limit.as_ref();
         let limit = limit.map(|limit| parse_rate_limit(limit, &queue, Scope::Global).unwrap());
         self.next_id += 1;

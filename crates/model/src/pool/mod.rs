@@ -1,6 +1,7 @@
 //! The configuration of a pool: a named group of workers and how its queues are served.
 
 mod parse;
+mod tenants;
 
 use std::collections::BTreeMap;
 
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::{FairnessScope, QueueName, Weight};
 
 pub use parse::{check_named, check_weighted, parse_strategy, parse_weights, ratio_too_large};
+pub use tenants::PoolTenants;
 
 /// The configuration of a pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +34,9 @@ pub struct PoolConfig {
     /// The scope within which tenants compete; `None` uses the server's setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fairness_scope: Option<FairnessScope>,
+    /// The tenants that may use an operator's pool; `None` uses the default of the isolation model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenants: Option<PoolTenants>,
 }
 
 /// How the next queue is chosen.

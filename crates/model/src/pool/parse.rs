@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{PoolConfig, QueueStrategy, Starvation};
+use super::{PoolConfig, PoolTenants, QueueStrategy, Starvation};
 use crate::tenant::weight;
 use crate::{FairnessScope, QueueName, Rejection, Weight, duration, json};
 
@@ -20,6 +20,7 @@ impl PoolConfig {
         "isolated",
         "starvation_prevention",
         "fairness_scope",
+        "tenants",
     ];
 
     /// Parses the members of a pool. `queues` may be a list of names, or a map from names to
@@ -64,6 +65,7 @@ impl PoolConfig {
                 None | Some(Value::Null) => None,
                 Some(value) => Some(parse_scope(value)?),
             },
+            tenants: given("tenants").map(PoolTenants::parse).transpose()?,
         })
     }
 }

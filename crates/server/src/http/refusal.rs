@@ -83,15 +83,17 @@ impl From<Refusal> for ApiError {
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "invalid_request",
                 format!(
-                    "The worker belongs to the pool '{pool}' and cannot join another while that \
-                     pool exists."
+                    "The worker belongs to the pool '{}' and cannot join another while that \
+                     pool exists.",
+                    pool.local()
                 ),
             )
             .hint(format!(
-                "Send \"pool\": \"{pool}\" or leave 'pool' out; to change pools, deregister the \
-                 worker first."
+                "Send \"pool\": \"{}\" or leave 'pool' out; to change pools, deregister the \
+                 worker first.",
+                pool.local()
             ))
-            .detail("pool", pool.to_string()),
+            .detail("pool", pool.local()),
             Refusal::UnknownQueue => Self::not_found("queue", "?"),
             Refusal::QueueExists => Self::conflict("There is a queue of this name already.")
                 .hint("PUT /ojs/v1/queues/{name}/config changes its configuration."),
@@ -121,10 +123,17 @@ impl From<Refusal> for ApiError {
                 over_limit::error(refusal)
             }
             Refusal::UnknownPool { pool } => {
-                Self::validation("pool", format!("There is no pool '{pool}'."))
+                Self::validation("pool", format!("There is no pool '{}'.", pool.local()))
                     .hint("GET /ojs/v1/admin/pools lists all pools.")
-                    .detail("pool", pool.to_string())
+                    .detail("pool", pool.local())
             }
+            Refusal::OperatorsPool { pool } => Self::new(
+                StatusCode::FORBIDDEN,
+                "forbidden",
+                format!("The pool '{}' is the operator's, and a tenant cannot change it.", pool.local()),
+            )
+            .hint("Choose another name for a pool of your own.")
+            .detail("pool", pool.local()),
             Refusal::RatioTooLarge { queues } => Self::validation(
                 "queues",
                 format!(
@@ -146,10 +155,11 @@ impl From<Refusal> for ApiError {
                     .into()
             }
             Refusal::NotInPool { pool, queue } => {
-                let text = format!("The queue '{queue}' is not among those of the pool '{pool}'.");
+                let (queue, name) = (queue.local(), pool.local());
+                let text = format!("The queue '{queue}' is not among those of the pool '{name}'.");
                 Self::validation("queues", text)
                     .hint("Leave 'queues' out to be served from all queues of the pool.")
-                    .detail("pool", pool.to_string())
+                    .detail("pool", name)
             }
             Refusal::UnknownTenant => Self::not_found("tenant", "?"),
             Refusal::QueueHasJobs { living } => has_jobs_error("queue", living),

@@ -106,6 +106,7 @@ impl Workload {
                 isolated: self.rng.percent(20),
                 starvation,
                 fairness_scope: self.pool_scope(),
+                tenants: None,
                 queues,
             }),
         )

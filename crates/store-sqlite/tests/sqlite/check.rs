@@ -69,7 +69,7 @@ fn each_broken_rule_is_named() {
         ("UPDATE jobs SET id = x'00' WHERE seq = 90", "malformed_job"),
         ("UPDATE live SET state = 77 WHERE seq = 90", "malformed_living"),
         ("UPDATE live SET state = 4 WHERE seq = 90", "malformed_living"),
-        ("UPDATE live SET pool = 'no name' WHERE seq = 90", "malformed_living"),
+        ("UPDATE live SET pool = 'no_name' WHERE seq = 90", "malformed_living"),
         ("UPDATE done SET ending = 9 WHERE seq = 10", "malformed_finished"),
         ("UPDATE live SET due = NULL WHERE state = 3", "missing_timer"),
         ("UPDATE live SET bytes = bytes + 1 WHERE seq = 90", "another_size"),

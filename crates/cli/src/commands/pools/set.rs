@@ -1,7 +1,7 @@
 //! `rota pools set`: creates or replaces a pool.
 
 use clap::Args;
-use rota_client::{Client, NewPool, StarvationPrevention};
+use rota_client::{Client, NewPool, PoolTenants, StarvationPrevention};
 
 use super::show::describe;
 use crate::Failure;
@@ -20,6 +20,10 @@ Examples:
                                     exports get a turn at least every 30 s
   rota pools set all --queue email --queue video --fairness-scope pool
                                     tenants share both queues as one
+  rota pools set fast --queue email --concurrency 20 --open-to acme --open-to globex
+                                    no other tenant's workers may use it
+  rota pools set mine --queue email --tenant acme
+                                    a pool of the tenant acme
 
 A pool of the same name is replaced.";
 
@@ -61,6 +65,23 @@ pub(super) struct Set {
     /// server's setting
     #[arg(long, value_name = "SCOPE", value_parser = ["queue", "pool"])]
     fairness_scope: Option<String>,
+
+    /// A tenant that may use an operator's pool, or `*` for all; repeatable; default: all, or none with
+    /// queues per tenant
+    #[arg(long = "open-to", value_name = "TENANT", conflicts_with = "closed")]
+    open_to: Vec<String>,
+
+    /// Let no tenant use an operator's pool
+    #[arg(long)]
+    closed: bool,
+}
+
+fn tenants(open_to: Vec<String>, closed: bool) -> Option<PoolTenants> {
+    match open_to.iter().any(|tenant| tenant == "*") {
+        true => Some(PoolTenants::All("*".to_owned())),
+        false if closed || !open_to.is_empty() => Some(PoolTenants::Listed(open_to)),
+        false => None,
+    }
 }
 
 impl Set {
@@ -78,6 +99,7 @@ impl Set {
                 min_dispatch_ratio: self.min_dispatch_ratio,
             }),
             fairness_scope: self.fairness_scope,
+            tenants: tenants(self.open_to, self.closed),
         };
         let pool = client.set_pool(&self.name, &pool).await?;
         if json { print_json(&pool) } else { print(&describe(&pool)) }

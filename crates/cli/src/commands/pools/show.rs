@@ -1,6 +1,6 @@
 //! `rota pools show`: shows one pool.
 
-use rota_client::{Pool, StarvationPrevention};
+use rota_client::{Pool, PoolTenants, StarvationPrevention};
 
 use crate::commands::rate::short;
 use crate::output::{Table, decimal, percent};
@@ -8,13 +8,15 @@ use crate::output::{Table, decimal, percent};
 pub(super) fn describe(pool: &Pool) -> String {
     let mut table = Table::of_fields();
     table.field("pool", &pool.name);
+    table.field("owner", pool.tenant_id.as_deref().unwrap_or("operator"));
+    table.field_if("tenants", tenants(pool));
     table.field_if("configured by", pool.origin.as_ref());
     table.field("queues", queues(pool, ", "));
     table.field_if("strategy", pool.strategy.as_ref());
     table.field("isolated", if pool.isolated { "yes" } else { "no" });
     table.field_if("no starvation", pool.starvation_prevention.as_ref().and_then(prevention));
     table.field_if("fairness scope", pool.fairness_scope.as_ref().map(|_| scope(pool)));
-    table.field("workers", pool.active_workers.to_string());
+    table.field_if("workers", pool.active_workers.map(|workers| workers.to_string()));
     table.field("jobs", jobs(pool));
     table.field_if("busy", pool.utilization.map(percent));
     table.take()
@@ -38,11 +40,21 @@ fn scope(pool: &Pool) -> String {
     format!("{scope}{note}")
 }
 
+/// The tenants that may use an operator's pool, if that is known.
+pub(super) fn tenants(pool: &Pool) -> Option<String> {
+    Some(match pool.tenants.as_ref()? {
+        PoolTenants::All(_) => "all".to_owned(),
+        PoolTenants::Listed(listed) if listed.is_empty() => "none".to_owned(),
+        PoolTenants::Listed(listed) => listed.join(","),
+    })
+}
+
 /// `12/20`.
 pub(super) fn jobs(pool: &Pool) -> String {
+    let active = pool.active_jobs.map_or_else(|| "-".to_owned(), |jobs| jobs.to_string());
     match pool.concurrency {
-        Some(most) => format!("{}/{most}", pool.active_jobs),
-        None => pool.active_jobs.to_string(),
+        Some(most) => format!("{active}/{most}"),
+        None => active,
     }
 }
 

@@ -4,7 +4,9 @@ use rota_engine::{
     Beat, Command, CronSpec, Fetch, PutLimit, QueueSettings, Registration, Reply, Settle,
 };
 use rota_model::envelope::NewJob;
-use rota_model::{CronName, Directive, JobId, LimitKey, QueueName, Seq, TenantId, WorkerId};
+use rota_model::{
+    CronName, Directive, JobId, LimitKey, PoolConfig, PoolName, QueueName, Seq, TenantId, WorkerId,
+};
 
 use super::{Access, JobsCommand};
 use crate::http::error::ApiError;
@@ -180,6 +182,26 @@ impl Access {
     ) -> Result<Reply, ApiError> {
         self.check_cron(&name)?;
         self.reply(Command::EnableCron(name, enabled)).await
+    }
+
+    // Pools.
+
+    /// Creates or changes a pool of the caller's own.
+    pub(in crate::http) async fn put_pool(
+        &self,
+        name: PoolName,
+        config: PoolConfig,
+    ) -> Result<Reply, ApiError> {
+        self.reply(Command::PutPool(self.own_pool(name), Box::new(config))).await
+    }
+
+    /// Deletes a pool, by the engine's name.
+    pub(in crate::http) async fn remove_pool(&self, name: PoolName) -> Result<Reply, ApiError> {
+        match (self.tenant(), name.owner_name()) {
+            (Some(own), Some(owner)) if *owner == **own => {}
+            _ => self.operator("Changing a pool of the operator").map(|_| ())?,
+        }
+        self.reply(Command::RemovePool(name)).await
     }
 
     // Limits.

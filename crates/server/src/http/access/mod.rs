@@ -46,7 +46,7 @@ use axum::http::request::Parts;
 use rota_engine::{Refusal, Reply};
 use rota_identity::Permission;
 use rota_model::envelope::{Rules, Sender, Tenancy};
-use rota_model::{Millis, QueueName, Scope, TenantId, WorkerId};
+use rota_model::{Millis, PoolName, QueueName, Scope, TenantId, WorkerId};
 use rota_settings::{Isolation, Settings, TenantSource};
 use tokio::sync::Mutex;
 
@@ -310,6 +310,19 @@ impl Access {
             Some(tenant) => id.in_namespace(tenant),
             None => id,
         }
+    }
+
+    /// The engine's name of a pool of the caller's own, from the name that the caller uses.
+    pub(super) fn own_pool(&self, name: PoolName) -> PoolName {
+        match self.tenant() {
+            Some(tenant) => name.of_tenant(tenant),
+            None => name,
+        }
+    }
+
+    /// The cursor of a pool in lists of [`View::pools_after`].
+    pub(super) fn pool_cursor(&self, name: &PoolName) -> String {
+        if self.is_operator() { name.to_string() } else { name.local().to_owned() }
     }
 
     /// The tenant that a request is about: the caller, or the one that an operator names. `None` if the

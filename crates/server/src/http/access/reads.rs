@@ -222,12 +222,18 @@ impl Access {
         id: JobId,
     ) -> Result<Option<Box<Explained>>, ApiError> {
         match self.app.handle.ask_as(self.scope(), Ask::Explain(id)).await {
-            Answer::Explained(Some(explained)) if self.scope().queues.is_some() => {
-                // The active jobs in the caller's queues, not in all of the tenant's.
-                let active = self.look(|view| view.totals().of(State::Active)).await?;
-                Ok(Some(Box::new(Explained { tenant_active: active, ..*explained })))
+            Answer::Explained(mut explained) => {
+                if let Some(why) = explained.as_deref_mut().filter(|_| !self.is_operator()) {
+                    why.redact_for_tenant();
+                }
+                if let Some(why) =
+                    explained.as_deref_mut().filter(|_| self.scope().queues.is_some())
+                {
+                    // The active jobs in the caller's queues, not in all of the tenant's.
+                    why.tenant_active = self.look(|view| view.totals().of(State::Active)).await?;
+                }
+                Ok(explained)
             }
-            Answer::Explained(explained) => Ok(explained),
             answer => Err(answer.into()),
         }
     }

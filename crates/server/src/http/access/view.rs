@@ -222,19 +222,26 @@ impl<'a> View<'a> {
 
     // Pools.
 
+    /// The pool that the caller means: its own, or the operator's if the caller may use that.
     #[must_use]
     pub fn pool(&self, name: &PoolName) -> Option<PoolView> {
-        self.engine.pool(name)
+        self.engine.pool(self.tenant, name)
     }
 
+    /// A page of the pools that the caller may use; for an operator, of all. A tenant's cursors are names
+    /// without the owner, an operator's are the engine's names.
     #[must_use]
     pub fn pools_after(&self, after: &str, skip: usize, most: usize) -> Vec<PoolView> {
-        self.engine.pools_after(after, skip, most)
+        match self.tenant {
+            Some(own) => self.engine.pools_of_tenant_after(own, after, skip, most),
+            None => self.engine.pools_after(after, skip, most),
+        }
     }
 
     #[must_use]
     pub fn pool_count(&self) -> usize {
-        self.engine.pool_count()
+        self.tenant
+            .map_or_else(|| self.engine.pool_count(), |own| self.engine.pool_count_of_tenant(own))
     }
 
     // Jobs.

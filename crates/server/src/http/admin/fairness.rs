@@ -39,8 +39,8 @@ pub(in crate::http) async fn show(app: Access, params: Params) -> ApiResult {
     let settings = &app.settings;
     let scope = settings.fairness.scope;
     let look = |view: View<'_>, after: &str, most| view.pools_after(after, 0, most);
-    let pools =
-        engine_slices::gather_by_name(&app, SLICE, look, |pool| pool.name.to_string()).await?;
+    let name = |pool: &PoolView| app.pool_cursor(&pool.name);
+    let pools = engine_slices::gather_by_name(&app, SLICE, look, name).await?;
     let differs =
         |pool: &&PoolView| pool.config.fairness_scope.is_some_and(|own_scope| own_scope != scope);
     let other_scope: Vec<&PoolName> = pools.iter().filter(differs).map(|pool| &pool.name).collect();

@@ -1,7 +1,7 @@
 //! Routes for worker pools: list, show, create or replace, delete.
 
 use axum::http::StatusCode;
-use rota_engine::{Command, ConfigOrigin, PoolView, Refusal, Reply};
+use rota_engine::{ConfigOrigin, PoolView, Refusal, Reply};
 use rota_model::pool::ratio_too_large;
 use rota_model::{PoolConfig, PoolName, Rejection, Starvation, Weight, duration, json};
 use serde_json::{Map, Value, json};
@@ -14,14 +14,14 @@ use crate::http::params::{Params, PathName};
 use crate::http::{Access, View, reply};
 use crate::runtime::Answer;
 
-/// What a tenant may not do.
-const CHANGE: &str = "Changing a pool";
+/// The most queues of a tenant's pool, as of a fetch. Each decision for it may visit them all.
+const MAX_TENANT_QUEUES: usize = 100;
 
 pub(in crate::http) async fn list(app: Access, params: Params) -> ApiResult {
     let look = |view: View<'_>, after: &str, skip, most| {
         (view.pools_after(after, skip, most), view.pool_count())
     };
-    let name = |view: &PoolView| view.name.to_string();
+    let name = |view: &PoolView| app.pool_cursor(&view.name);
     let size = |view: &PoolView| json_bytes(&item(&app, view), 2);
     let window = NameWindow::from_params(&params, 20, 100)?;
     let page = window.read(&app, look, name, size).await?;
@@ -34,9 +34,8 @@ pub(in crate::http) async fn show(app: Access, name: PathName) -> ApiResult {
     Ok(reply::ok(&with_pool(item(&app, &view))))
 }
 
-/// Creates or replaces a pool.
+/// Creates or replaces a pool: the operator's, or the tenant's that the request comes from.
 pub(in crate::http) async fn put(app: Access, name: PathName, body: Json) -> ApiResult {
-    app.operator(CHANGE)?;
     let pool = PoolName::parse(name.as_str()).map_err(|error| {
         ApiError::invalid_request(format!("The pool's name {error}.")).detail("field", "pool")
     })?;
@@ -45,6 +44,9 @@ pub(in crate::http) async fn put(app: Access, name: PathName, body: Json) -> Api
         return Err(ApiError::validation("name", "'name' differs from the name in the path."));
     }
     let mut config = PoolConfig::parse(&members)?;
+    if !app.is_operator() {
+        check_tenants_pool(&app, &config)?;
+    }
     if starvation_rule(&app, &config).promises_too_much(config.queues.len()) {
         return Err(ratio_too_large(config.queues.len())
             .hint(
@@ -55,7 +57,7 @@ pub(in crate::http) async fn put(app: Access, name: PathName, body: Json) -> Api
     }
     let order = queue_order(&body);
     config.queues.sort_by_key(|queue| order.iter().position(|name| **name == **queue));
-    match app.operator(CHANGE)?.command(Command::PutPool(pool, Box::new(config))).await? {
+    match app.put_pool(pool, config).await? {
         Reply::Pool { pool, created } => {
             let status = if created { StatusCode::CREATED } else { StatusCode::OK };
             Ok(reply::json(status, &with_pool(item(&app, &pool))))
@@ -67,20 +69,47 @@ pub(in crate::http) async fn put(app: Access, name: PathName, body: Json) -> Api
 /// Deletes a definition that was made through the API. If the server's configuration defines the pool,
 /// that definition applies again.
 pub(in crate::http) async fn remove(app: Access, name: PathName, _: NoBody) -> ApiResult {
-    app.operator(CHANGE)?;
     let view = find(&app, &name).await?;
     if view.origin == ConfigOrigin::File {
         return Err(ApiError::conflict("The pool is defined in the server's configuration.")
             .detail("pool", name.as_str())
             .hint("Remove it there and restart, or PUT another definition over it."));
     }
-    match app.operator(CHANGE)?.command(Command::RemovePool(view.name.clone())).await? {
-        Reply::Pool { .. } => Ok(reply::ok(&json!({"deleted": true, "name": view.name}))),
+    match app.remove_pool(view.name.clone()).await? {
+        Reply::Pool { .. } => Ok(reply::ok(&json!({"deleted": true, "name": view.name.local()}))),
         Reply::Refused(Refusal::UnknownPool { .. }) => {
             Err(ApiError::not_found("pool", name.as_str()))
         }
         reply => Err(Answer::Reply(reply).into()),
     }
+}
+
+/// What a tenant's pool may not have, because it would concern others.
+fn check_tenants_pool(app: &Access, config: &PoolConfig) -> Result<(), ApiError> {
+    if config.tenants.is_some() {
+        let problem = "is for the operator's pools; a tenant's pool is its own";
+        return Err(Rejection::value("tenants", problem).hint("Leave 'tenants' out.").into());
+    }
+    if config.fairness_scope.is_some() {
+        let problem = "is for the operator's pools; a tenant's pool serves one tenant";
+        return Err(Rejection::value("fairness_scope", problem)
+            .hint("Leave 'fairness_scope' out.")
+            .into());
+    }
+    if config.isolated && !app.is_namespaced() {
+        let problem = "is for the operator's pools, because all tenants share the queues";
+        return Err(Rejection::value("isolated", problem)
+            .hint("Leave 'isolated' out, or ask an operator for a pool that reserves the queue.")
+            .into());
+    }
+    if config.queues.len() > MAX_TENANT_QUEUES {
+        let problem = format!(
+            "has {} names; a tenant's pool has at most {MAX_TENANT_QUEUES}",
+            config.queues.len()
+        );
+        return Err(Rejection::value("queues", problem).hint("Make several pools.").into());
+    }
+    Ok(())
 }
 
 async fn find(app: &Access, name: &PathName) -> Result<PoolView, ApiError> {
@@ -121,13 +150,17 @@ fn with_pool(mut item: Value) -> Value {
 
 fn item(app: &Access, view: &PoolView) -> Value {
     let config = &view.config;
+    // Figures of a pool that others use, and who they are, are for operators.
+    let is_own = app.is_operator() || view.tenants.is_none();
     let weights: Map<String, Value> =
         config.weights.iter().map(|(queue, value)| (queue.to_string(), weight(*value))).collect();
     let rule = starvation_rule(app, config);
     let scope = config.fairness_scope.unwrap_or(app.settings.fairness.scope);
     json!({
-        "id": view.name,
-        "name": view.name,
+        "id": view.name.local(),
+        "name": view.name.local(),
+        "tenant_id": view.name.owner_name(),
+        "tenants": view.tenants.as_ref().filter(|_| app.is_operator()),
         "queues": config.queues,
         "concurrency": config.concurrency,
         "strategy": config.strategy.as_str(),
@@ -136,10 +169,10 @@ fn item(app: &Access, view: &PoolView) -> Value {
         "starvation_prevention": starvation(rule, config.queues.len()),
         "fairness_scope": scope.as_str(),
         "fairness_scope_inherited": config.fairness_scope.is_none(),
-        "active_workers": view.active_workers,
-        "workers": view.active_workers,
-        "active_jobs": view.active_jobs,
-        "utilization": utilization(view),
+        "active_workers": is_own.then_some(view.active_workers),
+        "workers": is_own.then_some(view.active_workers),
+        "active_jobs": is_own.then_some(view.active_jobs),
+        "utilization": utilization(view).filter(|_| is_own),
         "origin": view.origin.as_str(),
     })
 }

@@ -50,7 +50,8 @@ pub(in crate::http) async fn stats(app: Access) -> ApiResult {
         .iter()
         .map(|pool| {
             json!({
-                "name": pool.name,
+                "name": pool.name.local(),
+                "tenant_id": pool.name.owner_name(),
                 "active_jobs": pool.active_jobs,
                 "concurrency": pool.config.concurrency,
                 "utilization": utilization(pool),

@@ -133,7 +133,7 @@ fn item(view: &WorkerView) -> Value {
         "state": view.state.as_str(),
         "directive": view.directive.as_str(),
         "queues": about.queues,
-        "pool": about.pool,
+        "pool": about.pool.as_ref().map(|pool| pool.local()),
         "concurrency": about.concurrency,
         "labels": about.labels,
         "active_jobs": view.active,

@@ -41,10 +41,10 @@ pub(super) fn data_of(kind: &EventKind, job_id: &dyn Fn(Seq) -> Option<String>) 
             "available_count": available,
         }),
         EventKind::PoolOverloaded { pool, active, waiting } => {
-            json!({"pool": pool, "active_jobs": active, "waiting_jobs": waiting})
+            json!({"pool": pool.local(), "active_jobs": active, "waiting_jobs": waiting})
         }
         EventKind::PoolRebalanced { pool, previous, new } => json!({
-            "pool": pool,
+            "pool": pool.local(),
             "previous_strategy": previous.map(|strategy| strategy.as_str()),
             "new_strategy": new.as_str(),
         }),

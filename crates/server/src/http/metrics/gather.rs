@@ -74,7 +74,10 @@ pub(super) async fn gather(app: &Access, keys: &mut Keys) -> Result<Figures, Api
         (engine.worker_counts(None), engine.waiting_fetches(), engine.tenant_count())
     });
     (figures.workers, figures.waiting_fetches, figures.tenants) = look.await?;
-    let pools = |view: View<'_>, after: &str, most| view.pools_after(after, 0, most);
+    let pools = |view: View<'_>, after: &str, most| match view.operator() {
+        Some(engine) => engine.operators_pools_after(after, most),
+        None => Vec::new(),
+    };
     let name = |pool: &PoolView| pool.name.to_string();
     figures.pools = engine_slices::gather_by_name(app, POOLS, pools, name).await?;
     gather_queues(app, &mut figures).await?;

@@ -149,7 +149,7 @@ fn tenants(page: &mut Page, figures: &Figures, all: &[Series]) {
 }
 
 fn scheduling(page: &mut Page, figures: &Figures, all: &[Series]) {
-    let help = "Jobs handed out; without a pool where the worker is in none.";
+    let help = "Jobs handed out; without a pool where the worker is in none of the operator's.";
     let mut family = page.counter("ojs_scheduling_dispatch_total", help);
     for series in all {
         family.count(&series.tags.and("pool", ""), series.meter.dispatched);

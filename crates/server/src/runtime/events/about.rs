@@ -1,7 +1,7 @@
 //! The type of each event and what it is about; a new kind of event is added here.
 
 use rota_engine::{EventKind, JobRef};
-use rota_model::{Class, CronName, LimitKey, QueueName, State, WorkerId};
+use rota_model::{Class, CronName, LimitKey, PoolName, QueueName, State, WorkerId};
 
 /// Everything but an event's data, read off its kind.
 pub struct About<'a> {
@@ -116,11 +116,9 @@ impl<'a> About<'a> {
             },
             EventKind::QueueStarved { queue, .. } => Self::queue("scheduling.queue_starved", queue),
             EventKind::PoolOverloaded { pool, .. } => {
-                Self::plain("scheduling.pool_overloaded", "scheduler", Subject::Named(pool))
+                Self::pool("scheduling.pool_overloaded", pool)
             }
-            EventKind::PoolRebalanced { pool, .. } => {
-                Self::plain("scheduling.rebalanced", "scheduler", Subject::Named(pool))
-            }
+            EventKind::PoolRebalanced { pool, .. } => Self::pool("scheduling.rebalanced", pool),
             EventKind::QueueNearlyFull { queue, .. } => Self::queue("backpressure.warning", queue),
             EventKind::QueueRejected { queue, class, .. } => {
                 Self::class("backpressure.rejected", "engine", Subject::Named(queue.local()), class)
@@ -162,6 +160,11 @@ impl<'a> About<'a> {
     fn queue(name: &'static str, queue: &'a QueueName) -> Self {
         let about = Self::plain(name, "api", Subject::Named(queue.local()));
         Self { queue: Some(queue.local()), tenant: queue.namespace(), ..about }
+    }
+
+    fn pool(name: &'static str, pool: &'a PoolName) -> Self {
+        let about = Self::plain(name, "scheduler", Subject::Named(pool.local()));
+        Self { tenant: pool.owner_name(), ..about }
     }
 
     fn cron(name: &'static str, cron: &'a CronName, class: &'a Class) -> Self {

@@ -18,7 +18,7 @@ pub(super) fn code(reason: &Reason) -> &'static str {
         Reason::TenantConcurrency { .. } => "tenant_concurrency",
         Reason::Limit { strategy: LimitKind::Pause, .. } => "limit_paused",
         Reason::Limit { .. } => "limit",
-        Reason::PoolConcurrency { .. } => "pool_concurrency",
+        Reason::PoolConcurrency { .. } | Reason::PoolsFull { .. } => "pool_concurrency",
         Reason::NoWorker { .. } => "no_worker",
         Reason::LessUrgent { .. } => "priority",
         Reason::InLine => "in_line",
@@ -104,11 +104,20 @@ pub(super) fn message(id: &str, why: &Explained, reason: &Reason) -> String {
             }
             message
         }
-        Reason::PoolConcurrency { pool, active, limit } => format!(
-            "The pool '{pool}' has {} and may have {limit}, and nobody else \
+        Reason::PoolConcurrency { pool, active, limit, .. } => format!(
+            "The pool '{0}' has {1} and may have {limit}, and nobody else \
              serves the queue '{queue}'; wait for one to end, or raise 'concurrency' with \
-             PUT /ojs/v1/admin/pools/{pool}.",
+             PUT /ojs/v1/admin/pools/{0}.",
+            pool.local(),
             active_jobs(*active)
+        ),
+        Reason::PoolsFull { pool: Some(pool) } => format!(
+            "The operator's pool '{pool}' has as many active jobs as it may have, and nobody else \
+             serves the queue '{queue}'; wait for one to end, or ask the operator for more."
+        ),
+        Reason::PoolsFull { pool: None } => format!(
+            "The workers that serve the queue '{queue}' have as many active jobs as they may have; \
+             wait for one to end, or ask the operator for more."
         ),
         Reason::NoWorker { kept: true, known_ms, .. } => format!(
             "No worker of a pool that the queue '{queue}' is reserved for has asked for its jobs \

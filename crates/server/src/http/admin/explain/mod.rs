@@ -73,9 +73,10 @@ fn show_reason(id: &str, why: &Explained, reason: &Reason) -> Value {
         | Reason::TenantConcurrency { active, limit } => {
             json!({"current": active, "limit": limit})
         }
-        Reason::PoolConcurrency { pool, active, limit } => {
-            json!({"pool": pool, "current": active, "limit": limit})
+        Reason::PoolConcurrency { pool, active, limit, .. } => {
+            json!({"pool": pool.local(), "current": active, "limit": limit})
         }
+        Reason::PoolsFull { pool: Some(pool) } => json!({"pool": pool.local()}),
         Reason::LessUrgent { tenants } => json!({"tenants": tenants}),
         limit @ Reason::Limit { .. } => show_limit(limit).unwrap_or_else(|| json!({})),
         _ => json!({}),
