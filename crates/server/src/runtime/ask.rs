@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use rota_engine::{Claimed, Command, Engine, Explained, Reply, Settle};
+use rota_engine::{Claimed, Command, Engine, Event, Explained, Reply, Settle};
 use rota_model::{Class, JobId, QueueName, Seq, TenantId};
 use rota_store::Body;
 use tokio::sync::oneshot;
 
+use super::About;
 use crate::audit::Act;
 
 /// A request to the engine thread. It names jobs by id; the engine thread resolves the ids.
@@ -75,6 +76,17 @@ impl CallerScope {
     pub fn covers(&self, class: &Class) -> bool {
         self.tenant.as_ref().is_none_or(|own| *own == class.tenant)
             && self.sees_queue(class.queue.local())
+    }
+
+    /// Whether an event is about something that exists for the caller.
+    #[must_use]
+    pub fn sees_event(&self, event: &Event) -> bool {
+        if self.tenant.is_none() && self.queues.is_none() {
+            return true;
+        }
+        let about = About::of(&event.kind);
+        self.tenant.as_ref().is_none_or(|own| about.tenant == Some(&**own))
+            && (self.queues.is_none() || about.queue.is_some_and(|queue| self.sees_queue(queue)))
     }
 
     /// Whether a queue exists for the caller, by its name without a namespace.

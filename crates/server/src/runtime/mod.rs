@@ -32,8 +32,8 @@ pub use archive::Archive;
 pub use ask::{Answer, Ask, CallerScope, Delivery, Unavailable};
 pub use clock::Clock;
 pub use events::{
-    About, CHUNK, Change, Chunk, EventFilter, EventPage, Events, JobEnd, Look, NAMES, Name, Names,
-    StreamTurn, StreamTurns, Subject, TypeFilter, Waiting, ends_job, time_of,
+    About, CHUNK, Change, Chunk, EventFilter, EventIds, EventPage, Events, JobEnd, Look, NAMES,
+    Name, Names, StreamTurn, StreamTurns, Subject, TypeFilter, Waiting, ends_job, time_of,
 };
 pub use handle::Handle;
 pub use lookups::LookupCounts;

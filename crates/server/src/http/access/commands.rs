@@ -64,8 +64,9 @@ impl Access {
     }
 
     /// Gives back claims that do not reach their worker; their attempts do not count.
-    pub(in crate::http) fn undo_claims(&self, claims: Vec<(Seq, u32)>) {
-        self.app.handle.undo_claims(claims);
+    pub(in crate::http) fn undo_claims(&self, jobs: &[Delivery]) {
+        let claims = jobs.iter().map(|job| (job.claimed.seq, job.claimed.attempt));
+        self.app.handle.undo_claims(claims.collect());
     }
 
     pub(in crate::http) async fn settle(&self, settles: Vec<Settle<JobId>>) -> Answer {

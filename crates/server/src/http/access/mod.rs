@@ -29,9 +29,11 @@ mod authentication;
 mod caller;
 mod commands;
 mod credential_lists;
+mod events;
 mod grantor;
 mod jobs_command;
 mod keys;
+mod named_jobs;
 mod operator;
 mod queue_view;
 mod reads;
@@ -54,6 +56,7 @@ pub(super) use authentication::is_public;
 pub use caller::Caller;
 pub(super) use grantor::Grantor;
 pub(super) use jobs_command::JobsCommand;
+pub use named_jobs::NamedJobs;
 pub(super) use operator::Operator;
 pub(super) use reads::IdHolder;
 pub use view::{ScopedQuery, View};
@@ -63,12 +66,12 @@ use super::in_flight::InFlight;
 use super::incoming_bodies::IncomingBodies;
 use super::listen::FailedHandshakes;
 use super::unread_answers::UnreadAnswers;
-use super::{events, metrics};
+use super::{events as event_routes, metrics};
 use crate::audit::{Act, Audit};
 use crate::identity::{Authenticator, TokenVerifier};
 use crate::request_limits::RequestLimiting;
 use crate::runtime::{
-    Answer, CallerScope, Clock, Events, Handle, Health, LookupCounts, Source, StreamTurns,
+    Answer, CallerScope, Clock, Handle, Health, LookupCounts, Source, StreamTurns,
 };
 
 /// The state that all handlers share. The way to the engine and the store is private: see [`Access`].
@@ -78,7 +81,7 @@ pub struct App {
     pub(super) settings: Settings,
     pub(super) rules: Rules,
     /// Counts open event streams and WebSockets against their cap.
-    pub(super) streams: events::Room,
+    pub(super) streams: event_routes::Room,
     /// Counts the requests that are being handled.
     pub(super) in_flight: InFlight,
     /// Bodies of requests, from before they are read.
@@ -88,9 +91,9 @@ pub struct App {
     /// Large answers that are being written.
     pub(super) unread: UnreadAnswers,
     /// What was rendered of recent events.
-    pub(super) frames: events::Frames,
+    pub(super) frames: event_routes::Frames,
     /// Subscriptions of WebSockets that have ended.
-    pub(super) sockets: events::Remembered,
+    pub(super) sockets: event_routes::Remembered,
     /// Held while a tenant's configuration is read, merged and written, so that changes do not overlap.
     pub(super) tenant_changes: Mutex<()>,
     /// The same for cron jobs.
@@ -118,12 +121,12 @@ impl App {
             allowed_types: settings.jobs.allowed_types.clone().map(BTreeSet::from_iter),
             tenancy: tenancy(&settings),
         };
-        let streams = events::Room::new(settings.waiting().streams);
+        let streams = event_routes::Room::new(settings.waiting().streams);
         let in_flight = InFlight::new(settings.requests_in_flight());
         let incoming = IncomingBodies::new(settings.incoming_bodies());
         let handshakes = FailedHandshakes::new(&settings);
         let unread = UnreadAnswers::new(settings.unread_answers());
-        let sockets = events::Remembered::new(settings.waiting().streams);
+        let sockets = event_routes::Remembered::new(settings.waiting().streams);
         let authenticator = Authenticator::new(&settings.auth, handle.keys().clone(), tokens);
         let metrics = metrics::Metrics::new(settings.metrics.labels);
         let audit = Arc::new(Audit::new(settings.audit.acts_per_tenant));
@@ -142,7 +145,7 @@ impl App {
             incoming,
             handshakes,
             unread,
-            frames: events::Frames::default(),
+            frames: event_routes::Frames::default(),
             sockets,
             tenant_changes: Mutex::new(()),
             cron_changes: Mutex::new(()),
@@ -169,12 +172,6 @@ impl App {
     /// What was looked up on behalf of callers so far.
     pub(super) fn lookups(&self) -> LookupCounts {
         self.handle.lookups()
-    }
-
-    /// The recent events of all tenants. Who reads them does so through a filter of
-    /// [`Access::event_filter`].
-    pub(super) fn events(&self) -> &Events {
-        self.handle.events()
     }
 
     /// The turns of streams that read the events.

@@ -1,21 +1,18 @@
-//! Reading jobs, events and figures on behalf of the caller.
+//! Reading jobs and figures on behalf of the caller.
 
 use rota_engine::Explained;
 use rota_model::usage::{Usage, UsagePer};
 use rota_model::{DeadShardId, JobId, Millis, Seq, State, TenantId};
 use rota_store::{AuditPage, AuditQuery, Body, HistoryRow, ListPage, Period, Record};
 
-use super::Access;
 use super::view::{ScopedQuery, View};
+use super::{Access, NamedJobs};
 use crate::http::error::ApiError;
-use crate::runtime::{Answer, Ask, EventFilter, ReadError, Unavailable};
+use crate::runtime::{Answer, Ask, Delivery, ReadError, Unavailable};
 
 /// The most jobs, and bytes of them, that are read at once where few of them are needed at a time.
 const SLICE_JOBS: usize = 256;
 const SLICE_BYTES: usize = 4 << 20;
-
-/// The name of no tenant.
-const NOBODY: &str = "";
 
 /// Who has an id that a new job was to have.
 pub(in crate::http) enum IdHolder {
@@ -141,22 +138,34 @@ impl Access {
         Ok(())
     }
 
-    /// The bodies of jobs that the engine has just handed to the caller, or named to it in a view; in
-    /// order, until there are `max_bytes` of them, at least one.
-    pub(in crate::http) async fn bodies_of_named(
+    /// The bodies of jobs that the engine has just handed to the caller; in order, until there are
+    /// `max_bytes` of them, at least one.
+    pub(in crate::http) async fn bodies_of_claimed(
         &self,
-        seqs: Vec<Seq>,
+        jobs: impl Iterator<Item = &Delivery>,
         max_bytes: usize,
     ) -> Result<Vec<Option<Body>>, ReadError> {
+        let seqs = jobs.map(|job| job.claimed.seq).collect();
         self.app.handle.bodies(self.source(), seqs, max_bytes).await
     }
 
-    /// Reads all of these bodies, a slice at a time.
-    pub(in crate::http) async fn each_body_of_named(
+    /// Their records, likewise.
+    pub(in crate::http) async fn records_of_claimed(
         &self,
-        mut seqs: &[Seq],
+        jobs: impl Iterator<Item = &Delivery>,
+        max_bytes: usize,
+    ) -> Result<Vec<Option<Record>>, ReadError> {
+        let seqs = jobs.map(|job| job.claimed.seq).collect();
+        self.app.handle.records(self.source(), seqs, max_bytes).await
+    }
+
+    /// Reads the bodies of these jobs, a slice at a time.
+    pub(in crate::http) async fn each_body(
+        &self,
+        jobs: &NamedJobs,
         mut visit: impl FnMut(Seq, Option<Body>),
     ) -> Result<(), ReadError> {
+        let mut seqs = jobs.seqs();
         while !seqs.is_empty() {
             let slice = seqs.len().min(SLICE_JOBS);
             let bodies =
@@ -166,15 +175,6 @@ impl Access {
             seqs = rest;
         }
         Ok(())
-    }
-
-    /// The records of jobs that the engine has just handed to the caller.
-    pub(in crate::http) async fn records_of_claimed(
-        &self,
-        seqs: Vec<Seq>,
-        max_bytes: usize,
-    ) -> Result<Vec<Option<Record>>, ReadError> {
-        self.app.handle.records(self.source(), seqs, max_bytes).await
     }
 
     pub(in crate::http) async fn list(&self, query: ScopedQuery) -> Result<ListPage, ReadError> {
@@ -236,19 +236,5 @@ impl Access {
             }
             answer => Err(answer.into()),
         }
-    }
-
-    /// A filter for events of these tenants, all if there are none. A caller gets its own events only, and
-    /// none where it asks for another's.
-    pub(in crate::http) fn event_filter(&self, tenants: Vec<String>) -> EventFilter {
-        let tenants = match self.tenant() {
-            Some(own) if tenants.is_empty() || tenants.iter().any(|id| **id == **own) => {
-                vec![own.to_string()]
-            }
-            Some(_) => vec![NOBODY.to_owned()],
-            None => tenants,
-        };
-        let visible_queues = self.scope().queues;
-        EventFilter { tenants, visible_queues, ..EventFilter::default() }
     }
 }

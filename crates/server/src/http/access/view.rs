@@ -7,6 +7,7 @@ use rota_engine::{
 use rota_model::{Class, ClassId, LimitKey, Millis, PoolName, Seq, TenantId, WorkerId};
 use rota_store::ListQuery;
 
+use super::NamedJobs;
 use crate::runtime::CallerScope;
 
 /// What the caller may see of the engine. For a tenant, nothing of other tenants is in it.
@@ -148,10 +149,10 @@ impl<'a> View<'a> {
 
     /// A worker, and the caller's jobs that it holds. A tenant sees its own workers only.
     #[must_use]
-    pub fn worker(&self, id: &WorkerId) -> Option<(WorkerView, Vec<Seq>)> {
+    pub fn worker(&self, id: &WorkerId) -> Option<(WorkerView, NamedJobs)> {
         let view = self.engine.worker(id, self.tenant)?;
         let is_visible = self.tenant.is_none_or(|own| view.about.tenant.as_ref() == Some(own));
-        is_visible.then(|| (self.cut_worker(view), self.held_by(id)))
+        is_visible.then(|| (self.cut_worker(view), NamedJobs::new(self.held_by(id))))
     }
 
     #[must_use]

@@ -1,10 +1,11 @@
 //! Admin routes for workers: list, show, quiet, terminate, resume, delete.
 
 use rota_engine::{Engine, Refusal, Reply, WorkerView};
-use rota_model::{Directive, Seq, WorkerId};
+use rota_model::{Directive, WorkerId};
 use rota_store::Body;
 use serde_json::{Value, json};
 
+use crate::http::access::NamedJobs;
 use crate::http::body::NoBody;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::name_pages::{NameWindow, json_bytes};
@@ -45,7 +46,7 @@ pub(in crate::http) async fn show(app: Access, name: PathName) -> ApiResult {
     let (view, jobs) = find(&app, &name).await?;
     let mut ids: Vec<String> = Vec::new();
     let note = |_, body: Option<Body>| ids.extend(body.map(|body| body.id.to_string()));
-    app.each_body_of_named(&jobs, note).await?;
+    app.each_body(&jobs, note).await?;
     let mut value = item(&view);
     value["active_job_ids"] = json!(ids);
     Ok(reply::ok(&value))
@@ -86,7 +87,7 @@ fn done(reply: Reply, name: &PathName) -> Result<(), ApiError> {
 
 /// A worker that the caller may see, and its active jobs. A tenant gets its own jobs only, even if the
 /// worker has jobs of other tenants.
-async fn find(app: &Access, name: &PathName) -> Result<(WorkerView, Vec<Seq>), ApiError> {
+async fn find(app: &Access, name: &PathName) -> Result<(WorkerView, NamedJobs), ApiError> {
     let id = app.worker(name.worker()?);
     let look = app.look(move |view| {
         let id = match view.operator() {

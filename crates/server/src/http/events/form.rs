@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::json::{self, envelope};
 use super::notice::Notice;
-use crate::runtime::{About, Events, Names, TypeFilter};
+use crate::runtime::{About, EventIds, Names, TypeFilter};
 
 pub(super) const STATE_CHANGED: &str = "job.state_changed";
 
@@ -39,11 +39,11 @@ impl Variant {
     }
 
     /// The event as this variant has it.
-    pub fn piece(self, events: &Events, (number, event): (u64, &Event), names: &Names) -> Piece {
+    pub fn piece(self, ids: EventIds, event: &Event, names: &Names) -> Piece {
         let about = About::of(&event.kind);
         let id = match self {
-            Self::ChangeAndMore => events.id_of_part(number, event.at),
-            _ => events.id_of(number, event.at),
+            Self::ChangeAndMore => ids.part,
+            _ => ids.whole,
         };
         let name = match self {
             Self::Envelope | Self::Own => about.name,

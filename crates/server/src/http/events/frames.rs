@@ -10,7 +10,7 @@ use bytes::Bytes;
 use super::form::{Piece, Variant};
 use super::frame;
 use super::json::event_id;
-use crate::runtime::{CHUNK, Chunk};
+use crate::runtime::CHUNK;
 
 /// The most chunks of events, and the most bytes, for which frames are kept.
 const MAX_CHUNKS: usize = 32;
@@ -45,8 +45,7 @@ pub(super) struct Frame {
 }
 
 impl Frames {
-    pub(super) fn of(&self, chunk: &Chunk) -> Arc<ChunkFrames> {
-        let first = chunk.first();
+    pub(super) fn of(&self, first: u64) -> Arc<ChunkFrames> {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = recent.iter().rev().find(|frames| frames.first == first) {
             return found.clone();
@@ -145,12 +144,17 @@ mod tests {
         for _ in 0..100 {
             let mut from = 1;
             while let Some(chunk) = events.look(from).chunk {
-                let shared = frames.of(&chunk);
+                let shared = frames.of(chunk.first());
                 for (number, event) in chunk.from(from) {
                     let frame = shared.get(number, Variant::Own).unwrap_or_else(|| {
                         renders.set(renders.get() + 1);
-                        let piece =
-                            || Variant::Own.piece(&events, (number, event), &Names::default());
+                        let piece = || {
+                            Variant::Own.piece(
+                                events.ids(number, event.at),
+                                event,
+                                &Names::default(),
+                            )
+                        };
                         shared.render(number, Variant::Own, piece)
                     });
                     assert_eq!(frame.name(), "tenant.created");
@@ -171,8 +175,9 @@ mod tests {
         (0..100).for_each(|_| events.publish(vec![event.clone(); CHUNK]));
         let mut from = 1;
         while let Some(chunk) = events.look(from).chunk {
-            let shared = frames.of(&chunk);
-            let piece = || Variant::Own.piece(&events, (from, &event), &Names::default());
+            let shared = frames.of(chunk.first());
+            let piece =
+                || Variant::Own.piece(events.ids(from, event.at), &event, &Names::default());
             shared.render(from, Variant::Own, piece);
             from = chunk.end();
         }

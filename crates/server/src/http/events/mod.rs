@@ -70,9 +70,9 @@ async fn list(app: &Access, params: &Params) -> ApiResult {
     refuse(params, &["channel"], NO_CHANNEL)?;
     let limit = params.number("limit", 1, 1000, 100)? as usize;
     let after = query::cursor_of(params)?;
-    let filter = EventFilter { since: params.time("since")?, ..query::filter_of(app, params)? };
+    let filter = EventFilter { since: params.time("since")?, ..query::filter_of(params)? };
     let now = app.now();
-    let page = app.events().after(after, &filter, limit, now);
+    let page = app.events().after(after, filter, limit, now);
     let mut names = Names::default();
     names::learn(app, &mut names, page.events.iter().map(|(_, event)| event)).await?;
     let mut list = BoundedList::new(b"{\"events\":[", app.settings.limits.answer_bytes);
@@ -97,8 +97,8 @@ async fn pages(app: &Access, params: &Params) -> ApiResult {
     refuse(params, &cursors, "Pages by number have no cursor and no limit.")?;
     let per_page = params.number("per_page", 1, 1000, 20)? as usize;
     let page = params.number("page", 1, 1_000_000, 1)? as usize;
-    let filter = EventFilter { since: params.time("since")?, ..query::filter_of(app, params)? };
-    let (events, total) = app.events().newest(&filter, (page - 1) * per_page, per_page);
+    let filter = EventFilter { since: params.time("since")?, ..query::filter_of(params)? };
+    let (events, total) = app.events().newest(filter, (page - 1) * per_page, per_page);
     let mut names = Names::default();
     names::learn(app, &mut names, events.iter().map(|(_, event)| event)).await?;
     let show = |(id, event): &(_, Event)| {

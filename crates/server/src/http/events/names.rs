@@ -16,10 +16,8 @@ pub(super) async fn learn<'a>(
     names: &mut Names,
     events: impl Iterator<Item = &'a Event>,
 ) -> Result<(), ReadError> {
-    let unknown = events.flat_map(jobs_of).filter(|seq| !names.contains_key(seq));
-    let mut seqs: Vec<Seq> = unknown.collect();
-    seqs.sort_unstable();
-    seqs.dedup();
+    let mut jobs = app.jobs_of_events(events, jobs_of);
+    jobs.retain(|seq| !names.contains_key(&seq));
     let note = |seq, body: Option<Body>| {
         let name = body.map(|body| Name {
             id: body.id,
@@ -28,11 +26,11 @@ pub(super) async fn learn<'a>(
         });
         names.insert(seq, name);
     };
-    app.each_body_of_named(&seqs, note).await?;
+    app.each_body(&jobs, note).await?;
     // Only jobs that are gone are worth a walk through the ring.
-    seqs.retain(|seq| names.get(seq).is_some_and(Option::is_none));
-    if !seqs.is_empty() {
-        for (seq, id) in app.events().ids_of(&seqs) {
+    jobs.retain(|seq| names.get(&seq).is_some_and(Option::is_none));
+    if !jobs.is_empty() {
+        for (seq, id) in app.events().ids_of(&jobs) {
             names.insert(seq, Some(Name { id, created: None, trace: None }));
         }
     }

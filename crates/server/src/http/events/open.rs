@@ -29,8 +29,7 @@ pub(in super::super) async fn stream_all(
         None => {
             let resume = resume_of(&headers, &params)?;
             let (out, body) = one_at_a_time();
-            let stream =
-                Stream::new(app.clone(), filter_of(&app, &params)?, out, reserve(&app).await?);
+            let stream = Stream::new(app.clone(), filter_of(&params)?, out, reserve(&app).await?);
             Ok(start(stream, body, resume))
         }
     }
@@ -61,7 +60,7 @@ async fn stream_channel(
     params: &Params,
 ) -> ApiResult {
     let resume = resume_of(headers, params)?;
-    let mut filter = channel_filter(app, params)?;
+    let mut filter = channel_filter(params)?;
     let form = Form::Flat(std::mem::take(&mut filter.types));
     let (out, body) = one_at_a_time();
     let mut stream = Stream::new(app.clone(), filter, out, reserve(app).await?);

@@ -231,13 +231,13 @@ impl Stream {
         }
         let wants = |event: &Event| self.filter.admits(event) && self.form.wants(event);
         let wanted: Vec<_> = chunk.from(self.from).filter(|(_, event)| wants(event)).collect();
-        let frames = self.app.frames.of(&chunk);
+        let frames = self.app.frames.of(chunk.first());
         let is_rendered = |(number, event): &&(u64, &Event)| {
             self.form.variants(event).all(|variant| frames.get(*number, variant).is_some())
         };
         let mut names = None;
         if !wanted.iter().all(|wanted| is_rendered(&wanted)) {
-            let mut shared = chunk.names.lock().await;
+            let mut shared = chunk.names().lock().await;
             let missing = wanted.iter().filter(|wanted| !is_rendered(wanted));
             learn(&self.app, &mut shared, missing.map(|(_, event)| *event)).await?;
             names = Some(shared);
@@ -247,7 +247,10 @@ impl Stream {
         let (begin, mut end, mut pushed) = (self.from, chunk.end(), 0);
         for (number, event) in wanted {
             for variant in self.form.variants(event) {
-                let piece = || variant.piece(self.app.events(), (number, event), names);
+                let piece = || {
+                    let ids = self.app.events().ids(number, event.at);
+                    variant.piece(ids, event, names)
+                };
                 let frame = frames.get(number, variant);
                 let frame = frame.unwrap_or_else(|| frames.render(number, variant, piece));
                 text.extend_from_slice(frame.text());

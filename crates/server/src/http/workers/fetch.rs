@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use rota_engine::Fetch;
-use rota_model::Seq;
 use rota_store::{Body, Record};
 use serde::Deserialize;
 use serde_json::Value;
@@ -111,8 +110,7 @@ struct UndeliveredClaims<'a> {
 
 impl Drop for UndeliveredClaims<'_> {
     fn drop(&mut self) {
-        let claims = self.jobs.iter().map(|job| (job.claimed.seq, job.claimed.attempt));
-        self.app.undo_claims(claims.collect());
+        self.app.undo_claims(self.jobs);
     }
 }
 
@@ -138,13 +136,12 @@ impl Sources {
         jobs: &[Delivery],
         room: usize,
     ) -> Result<Source, ApiError> {
-        let seqs = |condition: fn(&Delivery) -> bool| -> Vec<Seq> {
-            jobs.iter().filter(|job| condition(job)).map(|job| job.claimed.seq).collect()
-        };
+        let those =
+            |condition: fn(&Delivery) -> bool| jobs.iter().filter(move |job| condition(job));
         let Some(job) = jobs.first() else { return Ok(Source { body: None, record: None }) };
         if lacks_body(job) {
             if self.bodies.is_empty() {
-                self.bodies = app.bodies_of_named(seqs(lacks_body), room).await?.into();
+                self.bodies = app.bodies_of_claimed(those(lacks_body), room).await?.into();
             }
             return Ok(Source { body: self.bodies.pop_front().flatten(), record: None });
         }
@@ -152,7 +149,7 @@ impl Sources {
             return Ok(Source { body: job.body.clone(), record: None });
         }
         if self.records.is_empty() {
-            self.records = app.records_of_claimed(seqs(has_history), room).await?.into();
+            self.records = app.records_of_claimed(those(has_history), room).await?.into();
         }
         let record = self.records.pop_front().flatten();
         let body = job.body.clone().or(record.as_ref().map(|record| record.body.clone()));

@@ -39,6 +39,13 @@ pub struct EventPage {
     pub cursor: Option<JobId>,
 }
 
+/// The ids of an event: its own, and that of something that is said about it before something else is.
+#[derive(Debug, Clone, Copy)]
+pub struct EventIds {
+    pub whole: JobId,
+    pub part: JobId,
+}
+
 /// What there is to read at some place.
 pub struct Look {
     /// The place itself, or the oldest event if that is later: what is between was missed.
@@ -175,12 +182,12 @@ impl Events {
         found
     }
 
-    /// Jobs that end with an event from this number on.
+    /// Jobs that end with an event of some kind from this number on.
     #[must_use]
-    pub fn jobs_that_end(&self, from: u64) -> HashSet<Seq> {
+    pub fn jobs_that_end(&self, from: u64, is_meant: impl Fn(&Event) -> bool) -> HashSet<Seq> {
         let chunks = self.lock().chunks();
         let events = chunks.iter().flat_map(|chunk| chunk.from(from));
-        let ends = events.filter(|(_, event)| ends_job(&event.kind));
+        let ends = events.filter(|(_, event)| ends_job(&event.kind) && is_meant(event));
         ends.filter_map(|(_, event)| Some(About::of(&event.kind).job?.seq)).collect()
     }
 
@@ -216,6 +223,12 @@ impl Events {
     #[must_use]
     pub fn id_of(&self, number: u64, at: Millis) -> JobId {
         self.id(number << 1 | 1, at)
+    }
+
+    /// Both ids of an event.
+    #[must_use]
+    pub fn ids(&self, number: u64, at: Millis) -> EventIds {
+        EventIds { whole: self.id_of(number, at), part: self.id_of_part(number, at) }
     }
 
     /// The id of something that is said about an event before something else is.

@@ -48,14 +48,14 @@ impl Session {
             self.subscriptions.wanting(number, event).next().is_some() || self.ends(event).is_some()
         };
         let wanted: Vec<_> = chunk.from(self.from).filter(|(n, event)| wants(*n, event)).collect();
-        let frames = self.app.frames.of(&chunk);
+        let frames = self.app.frames.of(chunk.first());
         let is_rendered = |(number, event): &&(u64, &Event)| {
             let mut variants = self.subscriptions.variants(*number, event);
             variants.all(|(_, variant)| frames.get(*number, variant).is_some())
         };
         let mut names = None;
         if !wanted.iter().all(|wanted| is_rendered(&wanted)) {
-            let mut shared = chunk.names.lock().await;
+            let mut shared = chunk.names().lock().await;
             let missing = wanted.iter().filter(|wanted| !is_rendered(wanted));
             match learn(&self.app, &mut shared, missing.map(|(_, event)| *event)).await {
                 Ok(()) => names = Some(shared),
@@ -72,7 +72,10 @@ impl Session {
         for (number, event) in wanted {
             let at = event.at.to_string();
             for (subscription, variant) in self.subscriptions.variants(number, event) {
-                let piece = || variant.piece(self.app.events(), (number, event), names);
+                let piece = || {
+                    let ids = self.app.events().ids(number, event.at);
+                    variant.piece(ids, event, names)
+                };
                 let frame = frames.get(number, variant);
                 let frame = frame.unwrap_or_else(|| frames.render(number, variant, piece));
                 bytes += frame.text().len();

@@ -184,8 +184,7 @@ impl Session {
             }
         };
         let (name, end) = (scope.name.clone(), scope.end);
-        let filter =
-            EventFilter { queue: scope.queue, job: scope.job, ..self.app.event_filter(Vec::new()) };
+        let filter = EventFilter { queue: scope.queue, job: scope.job, ..EventFilter::default() };
         let since = since.unwrap_or(next);
         let subscription = match request.filter.clone() {
             Some(wanted) => {
