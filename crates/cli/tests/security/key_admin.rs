@@ -93,9 +93,17 @@ fn nobody_gives_away_more_than_they_have() {
     }
     new(json!({"scopes": ["enqueue"], "tenant_id": "other"})).expect_error(400, "invalid_request");
     // Rotating a key shows the new one, so it needs the same rights.
-    let stronger = secured.create(json!({"name": "w", "tenant_id": "acme", "role": "worker"}));
+    let create = |queues: Value| {
+        let about = json!({"name": "w", "tenant_id": "acme", "role": "worker", "queues": queues});
+        secured.create(about)
+    };
     let rotate = |key: &Value| format!("{KEYS}/{}/rotate", id_of(key));
+    let stronger = create(json!(["mail"]));
     secured.send(&admin, "POST", &rotate(&stronger), None).expect_error(403, "forbidden");
+    // Keys for other queues do not exist for it.
+    for hidden in [create(json!(["mail", "secret"])), create(json!(null))] {
+        secured.send(&admin, "POST", &rotate(&hidden), None).expect_error(404, "not_found");
+    }
     secured.send(&admin, "POST", &rotate(&own), None).expect(201);
     // Without `admin` nobody looks after keys at all.
     let producer = secured.key("acme", &["enqueue", "inspect"]);

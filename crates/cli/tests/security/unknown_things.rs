@@ -64,6 +64,7 @@ fn body_of(method: &str, path: &str) -> Option<Value> {
         ("PATCH", path) if path.contains("/jobs/") => Some(json!({"priority": 5})),
         ("PATCH", _) => Some(json!({"enabled": false})),
         ("PUT", path) if path.contains("rate-limit") => Some(json!({"concurrency": 3})),
+        ("PUT", path) if path.contains("/pools/") => Some(json!({"queues": ["own"]})),
         ("PUT", path) if path.contains("/config") => Some(json!({"concurrency": 3})),
         ("PUT", _) => Some(json!({})),
         ("DELETE", path) if path.ends_with("/jobs") => {
@@ -102,6 +103,10 @@ fn rows() -> Vec<Row> {
     rows.push(row("GET", "/ojs/v1/admin/jobs/@/explain", "active job", None));
     let body = json!({"worker_id": named});
     rows.push(row("POST", "/ojs/v1/workers/deregister", "worker", Some(body)));
+    for path in ["fetch", "heartbeat", "register"] {
+        let body = json!({"pool": named, "worker_id": "own"});
+        rows.push(row("POST", &format!("/ojs/v1/workers/{path}"), "pool", Some(body)));
+    }
     let body = json!({"queues": [named], "worker_id": "own"});
     rows.push(row("POST", "/ojs/v1/workers/fetch", "queue", Some(body)));
     let body = json!({"queues": ["empty"], "worker_id": named});
@@ -157,6 +162,8 @@ fn create_things(secured: &Secured, tenant: &str, key: &str) -> Vec<Thing> {
     secured.post(key, "/ojs/v1/cron", cron).expect(201);
     let limit = Some(json!({"concurrency": 2}));
     secured.send(key, "PUT", "/ojs/v1/rate-limits/hidden-limit", limit).expect(200);
+    let pool = Some(json!({"queues": ["hidden-queue"]}));
+    secured.send(key, "PUT", "/ojs/v1/admin/pools/hidden-pool", pool).expect(201);
     let about = json!({"name": "hidden", "tenant_id": tenant, "scopes": ["inspect"]});
     let created = secured.create(about);
     let id = created["id"].as_str().unwrap().to_owned();
@@ -174,6 +181,7 @@ fn create_things(secured: &Secured, tenant: &str, key: &str) -> Vec<Thing> {
         thing("cron", "hidden-cron", "absent-cron"),
         thing("worker", "hidden-worker", "absent-worker"),
         thing("limit", "hidden-limit", "absent-limit"),
+        thing("pool", "hidden-pool", "absent-pool"),
         Thing { kind: "key", hidden: id, invented: invented_key },
         thing("tenant", tenant, "nobody-at-all"),
     ]
@@ -263,9 +271,19 @@ fn compare(secured: &Secured, key: &str, things: &[Thing], kinds: &[&str]) {
     assert!(looked_up.iter().all(|count| *count > 10), "lookups are counted: {looked_up:?}");
 }
 
-/// Kinds of things that belong to a tenant. Pools, and limits of job types, are the operators'.
-const OF_TENANTS: [&str; 9] =
-    ["job", "active job", "dead letter", "queue", "cron", "worker", "limit", "key", "tenant"];
+/// Kinds of things that belong to a tenant. Limits of job types are the operators'.
+const OF_TENANTS: [&str; 10] = [
+    "job",
+    "active job",
+    "dead letter",
+    "queue",
+    "cron",
+    "worker",
+    "limit",
+    "pool",
+    "key",
+    "tenant",
+];
 
 fn another_tenants_things(flags: &[&str]) {
     let secured = Secured::start_with(flags);
@@ -308,6 +326,8 @@ fn no_list_and_no_total_tells_of_queues_that_a_key_is_not_for() {
         let secured = Secured::start_with(flags);
         let whole = secured.key("acme", &SCOPES);
         create_things(&secured, "acme", &whole);
+        let both = Some(json!({"queues": ["own", "hidden-queue"], "weights": {"hidden-queue": 2}}));
+        secured.send(&whole, "PUT", "/ojs/v1/admin/pools/own", both.clone()).expect(201);
         let heartbeat = json!({"worker_id": "both", "queues": ["own", "hidden-queue"]});
         secured.post(&whole, "/ojs/v1/workers/heartbeat", heartbeat).expect(200);
         let about = json!({
@@ -316,8 +336,8 @@ fn no_list_and_no_total_tells_of_queues_that_a_key_is_not_for() {
         let limited = text_of(&secured.create(about));
         secured.post(&limited, "/ojs/v1/jobs", job("a", "own")).expect(201);
         for (method, path, _) in routes().filter(|(method, ..)| *method == "GET") {
-            // Pools and streams; streams are of jobs and events, which other tests ask for.
-            let is_other = ["/ws", "/stream", "{id}/events", "{name}/events", "pools"]
+            // Streams are of jobs and events, which other tests ask for.
+            let is_other = ["/ws", "/stream", "{id}/events", "{name}/events"]
                 .iter()
                 .any(|part| path.contains(part));
             if is_other {
@@ -344,6 +364,10 @@ fn no_list_and_no_total_tells_of_queues_that_a_key_is_not_for() {
         assert_eq!(crons["pagination"]["total"], 0, "{crons}");
         let worker = secured.get(&limited, "/ojs/v1/admin/workers/hidden-worker").expect(200);
         assert_eq!(worker["active_jobs"], 0, "{worker}");
+        let pool = secured.get(&limited, "/ojs/v1/pools/own").expect(200);
+        assert_eq!((&pool["queues"], &pool["active_jobs"]), (&json!(["own"]), &Value::Null));
+        let put = secured.send(&limited, "PUT", "/ojs/v1/admin/pools/own", both);
+        put.expect_error(403, "forbidden");
         for path in
             ["fairness", "audit", "tenants/acme", "tenants/acme/stats", "tenants/acme/usage"]
         {

@@ -2,7 +2,8 @@
 //! then the others do not exist, and totals leave them out.
 
 use rota_engine::{
-    CronExecution, CronView, DeadShardView, QueueShare, QueueView, ShardView, Totals, WorkerView,
+    CronExecution, CronView, DeadShardView, PoolView, QueueShare, QueueView, ShardView, Totals,
+    WorkerView,
 };
 use rota_identity::ApiKey;
 use rota_model::{CronName, LimitKey, QueueName, Seq, TenantId, WorkerId};
@@ -141,6 +142,13 @@ impl View<'_> {
             slice
         };
         gather(most, next, |shard| self.scope.sees_queue(shard.queue.local()))
+    }
+
+    /// A pool, of which the caller sees its own queues.
+    pub(super) fn cut_pool(&self, mut pool: PoolView) -> PoolView {
+        pool.config.queues.retain(|name| self.scope.sees_queue(name.local()));
+        pool.config.weights.retain(|name, _| self.scope.sees_queue(name.local()));
+        pool
     }
 
     // Workers.

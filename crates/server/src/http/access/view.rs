@@ -226,17 +226,18 @@ impl<'a> View<'a> {
     /// The pool that the caller means: its own, or the operator's if the caller may use that.
     #[must_use]
     pub fn pool(&self, name: &PoolName) -> Option<PoolView> {
-        self.engine.pool(self.tenant, name)
+        self.engine.pool(self.tenant, name).map(|pool| self.cut_pool(pool))
     }
 
     /// A page of the pools that the caller may use; for an operator, of all. A tenant's cursors are names
     /// without the owner, an operator's are the engine's names.
     #[must_use]
     pub fn pools_after(&self, after: &str, skip: usize, most: usize) -> Vec<PoolView> {
-        match self.tenant {
+        let pools = match self.tenant {
             Some(own) => self.engine.pools_of_tenant_after(own, after, skip, most),
             None => self.engine.pools_after(after, skip, most),
-        }
+        };
+        pools.into_iter().map(|pool| self.cut_pool(pool)).collect()
     }
 
     #[must_use]

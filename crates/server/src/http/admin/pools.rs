@@ -14,6 +14,8 @@ use crate::http::params::{Params, PathName};
 use crate::http::{Access, View, reply};
 use crate::runtime::Answer;
 
+/// What credentials for some queues are not enough for.
+const CHANGE: &str = "Changing a pool";
 /// The most queues of a tenant's pool, as of a fetch. Each decision for it may visit them all.
 const MAX_TENANT_QUEUES: usize = 100;
 
@@ -44,6 +46,7 @@ pub(in crate::http) async fn put(app: Access, name: PathName, body: Json) -> Api
         return Err(ApiError::validation("name", "'name' differs from the name in the path."));
     }
     let mut config = PoolConfig::parse(&members)?;
+    app.check_all_queues(CHANGE)?;
     if !app.is_operator() {
         check_tenants_pool(&app, &config)?;
     }
@@ -69,6 +72,7 @@ pub(in crate::http) async fn put(app: Access, name: PathName, body: Json) -> Api
 /// Deletes a definition that was made through the API. If the server's configuration defines the pool,
 /// that definition applies again.
 pub(in crate::http) async fn remove(app: Access, name: PathName, _: NoBody) -> ApiResult {
+    app.check_all_queues(CHANGE)?;
     let view = find(&app, &name).await?;
     if view.origin == ConfigOrigin::File {
         return Err(ApiError::conflict("The pool is defined in the server's configuration.")
@@ -152,6 +156,8 @@ fn item(app: &Access, view: &PoolView) -> Value {
     let config = &view.config;
     // Figures of a pool that others use, and who they are, are for operators.
     let is_own = app.is_operator() || view.tenants.is_none();
+    // They are counted for all its queues together, which not all credentials are for.
+    let is_own = is_own && app.check_all_queues("The load of a pool").is_ok();
     let weights: Map<String, Value> =
         config.weights.iter().map(|(queue, value)| (queue.to_string(), weight(*value))).collect();
     let rule = starvation_rule(app, config);
