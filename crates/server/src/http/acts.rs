@@ -135,6 +135,7 @@ pub(super) fn event_of(method: &Method, route: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fast_path::FastRoute;
     use super::*;
 
     #[test]
@@ -151,6 +152,13 @@ mod tests {
             route_table::routes().map(|(method, path, _)| (method, path)).collect();
         for (method, path, _) in ACTS {
             assert!(routes.contains(&(*method, *path)), "{method} {path} is no route");
+        }
+    }
+
+    #[test]
+    fn requests_of_the_fast_path_are_no_acts() {
+        for route in FastRoute::ALL {
+            assert_eq!(event_of(&Method::POST, route.path()), None, "{route:?}");
         }
     }
 

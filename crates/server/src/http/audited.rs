@@ -9,6 +9,7 @@ use rota_model::audit::AuditActor;
 
 use super::acts::{self, Matched};
 use super::error::ApiError;
+use super::fast_path::FastRoute;
 use super::service::request_id;
 use super::{App, Caller};
 use crate::audit::{Act, Refused, Requested};
@@ -16,31 +17,49 @@ use crate::audit::{Act, Refused, Requested};
 /// A request, as far as the audit log needs it after it was answered.
 pub(super) struct Audited {
     method: Method,
-    uri: Uri,
-    address: Option<IpAddr>,
+    target: Target,
+    address: IpAddr,
     caller: Option<Caller>,
     /// Why the credentials were not accepted.
     reason: Option<String>,
     act: Option<Arc<Act>>,
 }
 
+/// What a request is for.
+enum Target {
+    /// The ordinary work of producers and workers, which is never an act.
+    Ordinary(FastRoute),
+    Other(Uri),
+}
+
 impl Audited {
-    pub fn new(method: &Method, uri: &Uri, address: Option<IpAddr>) -> Self {
-        let (method, uri) = (method.clone(), uri.clone());
-        Self { method, uri, address, caller: None, reason: None, act: None }
+    pub fn new(method: &Method, uri: &Uri, address: IpAddr) -> Self {
+        Self::with(method.clone(), Target::Other(uri.clone()), address)
+    }
+
+    /// A request of the fast path, of which nothing has to be copied.
+    pub fn ordinary(route: FastRoute, address: IpAddr) -> Self {
+        Self::with(Method::POST, Target::Ordinary(route), address)
+    }
+
+    fn with(method: Method, target: Target, address: IpAddr) -> Self {
+        Self { method, target, address, caller: None, reason: None, act: None }
     }
 
     /// The caller is known. Returns the act that the request is, if it is one.
     pub fn begin(&mut self, caller: &Caller, app: &App) -> Option<Arc<Act>> {
         if let Some(identity) = caller.identity() {
-            let actor = || caller.actor(self.address);
+            let actor = || caller.actor(Some(self.address));
             app.audit.signed_in(identity, actor, app.now());
         }
-        if !matches!(self.method, Method::GET | Method::HEAD | Method::OPTIONS) {
-            let Matched { route, name } = acts::matched(self.uri.path());
+        let is_read = matches!(self.method, Method::GET | Method::HEAD | Method::OPTIONS);
+        if let Target::Other(uri) = &self.target
+            && !is_read
+        {
+            let Matched { route, name } = acts::matched(uri.path());
             self.act = acts::event_of(&self.method, route).map(|event| {
                 let requested = self.requested(route);
-                let actor = caller.actor(self.address);
+                let actor = caller.actor(Some(self.address));
                 let is_bounded = !caller.has_server_permission();
                 app.audit.begin(event, actor, is_bounded, requested, name, request_id())
             });
@@ -63,14 +82,18 @@ impl Audited {
         match &self.act {
             Some(act) if !is_refusal => app.audit.end(act, status, app.now()),
             _ => {
-                let requested = self.requested(acts::matched(self.uri.path()).route);
+                let route = match &self.target {
+                    Target::Ordinary(route) => route.path(),
+                    Target::Other(uri) => acts::matched(uri.path()).route,
+                };
+                let requested = self.requested(route);
                 let actor = match &self.caller {
-                    Some(caller) => caller.actor(self.address),
+                    Some(caller) => caller.actor(Some(self.address)),
                     None => AuditActor {
                         principal: "unknown".into(),
                         method: "none".into(),
                         tenant: None,
-                        address: self.address,
+                        address: Some(self.address),
                     },
                 };
                 let request_id = request_id();

@@ -13,15 +13,13 @@ pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, http: &Http) -> 
     if !http.trusted_proxies.contain(address) {
         return address;
     }
-    let mut hops = match http.forwarded_header {
-        ForwardedHeader::XForwardedFor => {
-            values(headers, "x-forwarded-for", |element| Some(element))
-        }
-        ForwardedHeader::Forwarded => values(headers, "forwarded", for_parameter),
+    let (name, find): (_, fn(&str) -> Option<&str>) = match http.forwarded_header {
+        ForwardedHeader::XForwardedFor => ("x-forwarded-for", |element| Some(element)),
+        ForwardedHeader::Forwarded => ("forwarded", for_parameter),
     };
-    while let Some(hop) = hops.pop() {
+    for element in elements_from_the_end(headers, name) {
         // A proxy may hide the address or not know it; then the proxy is all that is known.
-        let Some(hop) = hop.as_deref().and_then(parse) else { return address };
+        let Some(hop) = find(element).and_then(parse) else { return address };
         address = hop;
         if !http.trusted_proxies.contain(hop) {
             break;
@@ -30,19 +28,14 @@ pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, http: &Http) -> 
     address
 }
 
-/// The elements of a header that is a list, in order, over all of its lines. `None` for one that names
-/// nobody.
-fn values(headers: &HeaderMap, name: &str, find: fn(&str) -> Option<&str>) -> Vec<Option<String>> {
-    let mut found = Vec::new();
-    for line in headers.get_all(name) {
-        match line.to_str() {
-            Ok(text) => {
-                found.extend(text.split(',').map(|part| find(part.trim()).map(str::to_owned)))
-            }
-            Err(_) => found.push(None),
-        }
-    }
-    found
+/// The elements of a header that is a list, the last one first, over all of its lines. A line that is not
+/// text is one empty element, which names nobody.
+fn elements_from_the_end<'a>(
+    headers: &'a HeaderMap,
+    name: &str,
+) -> impl Iterator<Item = &'a str> + use<'a> {
+    let lines = headers.get_all(name).iter().rev();
+    lines.flat_map(|line| line.to_str().unwrap_or_default().rsplit(',').map(str::trim))
 }
 
 /// The parameter `for` of an element of `Forwarded` (RFC 7239).

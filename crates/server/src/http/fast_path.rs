@@ -5,7 +5,7 @@
 
 use axum::body::Body;
 use axum::http::request::Parts;
-use axum::http::{Method, Response};
+use axum::http::{Method, Response, Uri};
 use axum::response::IntoResponse;
 use bytes::Bytes;
 use rota_identity::Permission;
@@ -24,24 +24,30 @@ pub(super) enum FastRoute {
 }
 
 /// The fast route of a request, if it has one.
-pub(super) fn route(head: &Parts) -> Option<FastRoute> {
+pub(super) fn route(method: &Method, uri: &Uri) -> Option<FastRoute> {
     // The router checks query parameters, of which these routes have none.
-    if head.method != Method::POST || head.uri.query().is_some() {
+    if method != Method::POST || uri.query().is_some() {
         return None;
     }
-    let path = head.uri.path();
-    FastRoute::ALL.into_iter().find(|(route, _)| *route == path).map(|(_, route)| route)
+    let path = uri.path();
+    FastRoute::ALL.into_iter().find(|route| route.path() == path)
 }
 
 impl FastRoute {
-    pub const ALL: [(&str, Self); 6] = [
-        ("/ojs/v1/jobs", Self::Enqueue),
-        ("/ojs/v1/jobs/batch", Self::EnqueueBatch),
-        ("/ojs/v1/workers/fetch", Self::Fetch),
-        ("/ojs/v1/workers/ack", Self::Ack),
-        ("/ojs/v1/workers/nack", Self::Nack),
-        ("/ojs/v1/workers/heartbeat", Self::Heartbeat),
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Enqueue, Self::EnqueueBatch, Self::Fetch, Self::Ack, Self::Nack, Self::Heartbeat];
+
+    /// The path, which is also the pattern of its route.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Enqueue => "/ojs/v1/jobs",
+            Self::EnqueueBatch => "/ojs/v1/jobs/batch",
+            Self::Fetch => "/ojs/v1/workers/fetch",
+            Self::Ack => "/ojs/v1/workers/ack",
+            Self::Nack => "/ojs/v1/workers/nack",
+            Self::Heartbeat => "/ojs/v1/workers/heartbeat",
+        }
+    }
 
     /// The same as in the table of routes.
     pub fn permission(self) -> Permission {

@@ -1,7 +1,6 @@
 //! Refuses requests of callers that have reached their limit on requests.
 
-use axum::http::{Method, StatusCode};
-use rota_identity::Permission;
+use axum::http::{Request, StatusCode};
 use rota_model::RequestRate;
 
 use super::error::ApiError;
@@ -11,17 +10,24 @@ use crate::request_limits::OverLimit;
 
 /// Counts a request against the limit of its caller. Operators, and requests that need no permission, have
 /// none.
-pub(super) fn check(
+pub(super) fn check<B>(
     caller: &Caller,
-    method: &Method,
-    path: &str,
+    fast: Option<FastRoute>,
+    request: &Request<B>,
     app: &App,
 ) -> Result<(), ApiError> {
     if !app.request_limits.is_active() || caller.has_server_permission() {
         return Ok(());
     }
     let Some(tenant) = caller.tenant() else { return Ok(()) };
-    let Some(permission) = permission(method, path) else { return Ok(()) };
+    let permission = match fast {
+        Some(route) => Some(route.permission()),
+        None => {
+            route_table::permission(request.method(), acts::matched(request.uri().path()).route)
+        }
+    };
+    // It needs none, or is for no route.
+    let Some(permission) = permission else { return Ok(()) };
     let subject = caller.identity().map(|identity| &identity.subject);
     let now = app.clock().now();
     let Err(OverLimit { rate, retry_ms }) =
@@ -48,14 +54,4 @@ pub(super) fn check(
         .detail("per_minute", per_minute)
         .detail("burst", burst)
         .detail("retry_after_ms", retry_ms))
-}
-
-/// The permission that a request needs; `None` if it needs none, or is for no route.
-fn permission(method: &Method, path: &str) -> Option<Permission> {
-    if method == Method::POST
-        && let Some((_, route)) = FastRoute::ALL.into_iter().find(|(fast, _)| *fast == path)
-    {
-        return Some(route.permission());
-    }
-    route_table::permission(method, acts::matched(path).route)
 }

@@ -328,7 +328,8 @@ mod tests {
 
     #[test]
     fn the_fast_path_asks_for_the_same_permissions_as_the_router() {
-        for (path, route) in FastRoute::ALL {
+        for route in FastRoute::ALL {
+            let path = route.path();
             let (needs, params) = find(&Method::POST, path).expect("the router has it too");
             assert_eq!(needs, Some(route.permission()), "{path}");
             assert!(params.is_empty(), "{path} has parameters, which the fast path does not check");

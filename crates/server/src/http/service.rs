@@ -19,10 +19,11 @@ use super::audited::Audited;
 use super::client_address::client_address;
 use super::error::ApiError;
 use super::incoming_bodies::Reserved;
-use super::listen::Peer;
+use super::listen::{Peer, serve_for};
 use super::unread_body::{WatchedBody, announce_close};
 use super::{Access, App, Caller, body, cors, fast_path, limited, quirks, spec_version};
 use crate::audit::Act;
+use crate::runtime::Source;
 
 /// The longest request id that is taken over from a client, in bytes.
 const MAX_ID_BYTES: usize = 128;
@@ -107,14 +108,18 @@ impl HttpService {
             return self.refuse(error, request).await;
         }
         let address = client_address(peer.address.ip(), request.headers(), &self.app.settings.http);
-        let mut audited = Audited::new(request.method(), request.uri(), Some(address));
+        let fast = fast_path::route(request.method(), request.uri());
+        let mut audited = match fast {
+            Some(route) => Audited::ordinary(route, address),
+            None => Audited::new(request.method(), request.uri(), address),
+        };
         let app = self.app.clone();
         let (headers, path) = (request.headers(), request.uri().path());
         let certificate = peer.certificate.as_deref();
         let response = match Caller::of_request(headers, certificate, path, &self.app).await {
             Ok(caller) => {
-                let (method, path) = (request.method(), request.uri().path());
-                match limited::check(&caller, method, path, &app) {
+                serve_for(&Source::of(caller.tenant()));
+                match limited::check(&caller, fast, &request, &app) {
                     Ok(()) => {
                         let act = audited.begin(&caller, &app);
                         self.admit(request, caller, act).await
@@ -228,7 +233,7 @@ impl HttpService {
         if let Some(reserved) = &mut reserved {
             reserved.shrink_to(body.len());
         }
-        let response = match fast_path::route(&head) {
+        let response = match fast_path::route(&head.method, &head.uri) {
             Some(route) => route.handle(Access::new(self.app, caller), &head, body).await,
             None => {
                 head.extensions.insert(caller);

@@ -17,8 +17,9 @@ use super::store_loop::StoreReport;
 /// As many requests as this are taken in the order of their arrival. More of them wait only when the
 /// server is saturated.
 const COMMON: usize = 128;
-/// The most bytes of requests that are taken at once.
-const MAX_BATCH_BYTES: usize = 4 << 20;
+/// The most bytes of requests that are taken at once. Whoever waits for a commit waits for all of it, so
+/// it is not much larger than the largest job.
+const MAX_BATCH_BYTES: usize = 1 << 20;
 
 /// Bounded in requests and in bytes; store reports always fit.
 pub(super) struct Mailbox {

@@ -14,12 +14,14 @@ mod protocol;
 mod request_connection;
 mod slots;
 mod tls;
+mod turns;
 
 pub(super) use failed_handshakes::FailedHandshakes;
 pub use peer::Peer;
 pub use port::Listener;
 pub(super) use request_connection::{
-    Cut, client_closed, client_closed_after, hold_slot, is_kept_back, may_not_wait, wait_for_rest,
+    Cut, client_closed, client_closed_after, hold_slot, is_kept_back, may_not_wait, serve_for,
+    wait_for_rest,
 };
 pub use tls::{Certificates, TlsError};
 
@@ -34,6 +36,7 @@ use address::Addresses;
 use open_connection::OpenConnection;
 use protocol::Protocols;
 use slots::Slots;
+use turns::{InTurn, Turns};
 
 /// In a slot that is kept back, the longest that a client may take to send the head, and again to send
 /// the body, of its request.
@@ -57,6 +60,7 @@ pub async fn serve(
     certificates: Option<Arc<Certificates>>,
     stop: impl Future<Output = ()>,
 ) {
+    let turns = Turns::new(tokio::runtime::Handle::current().metrics().num_workers());
     let slots = Slots::new(settings.http.max_connections, Addresses::new(settings));
     let shared = Arc::new(Shared {
         service,
@@ -76,7 +80,10 @@ pub async fn serve(
             () = &mut stop => break,
         };
         if let Some(slot) = slot {
-            tokio::spawn(OpenConnection::new(stream, address, slot, shared.clone()).run());
+            let seat = turns.seat(address.ip());
+            let connection =
+                OpenConnection::new(stream, address, slot, seat.clone(), shared.clone());
+            tokio::spawn(InTurn::new(connection.run(), seat));
         }
     }
     drop(listener);

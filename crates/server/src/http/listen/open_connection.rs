@@ -18,6 +18,7 @@ use super::protocol::Protocol;
 use super::request_connection::{RequestConnection, with_connection};
 use super::slots::{Class, Slot};
 use super::tls::Certificates;
+use super::turns::Seat;
 
 /// The longest that a connection in a slot that is kept back may be open, so that a client cannot occupy
 /// it by not reading the answer.
@@ -32,14 +33,21 @@ pub(super) struct OpenConnection {
     stream: TcpStream,
     peer: Peer,
     slot: Arc<Slot>,
+    seat: Arc<Seat>,
     shared: Arc<Shared>,
 }
 
 impl OpenConnection {
-    pub fn new(stream: TcpStream, address: SocketAddr, slot: Slot, shared: Arc<Shared>) -> Self {
+    pub fn new(
+        stream: TcpStream,
+        address: SocketAddr,
+        slot: Slot,
+        seat: Arc<Seat>,
+        shared: Arc<Shared>,
+    ) -> Self {
         let probes_only = matches!(slot.class(), Class::Probe | Class::OverCap);
         let peer = Peer { address, certificate: None, probes_only };
-        Self { stream, peer, slot: Arc::new(slot), shared }
+        Self { stream, peer, slot: Arc::new(slot), seat, shared }
     }
 
     /// Serves the connection until it ends, or has to.
@@ -59,7 +67,7 @@ impl OpenConnection {
     }
 
     async fn serve(self) {
-        let Self { stream, mut peer, slot, shared } = self;
+        let Self { stream, mut peer, slot, seat, shared } = self;
         let mut stopping = shared.stopping.subscribe();
         let address = peer.address;
         let opened = tokio::select! {
@@ -75,7 +83,7 @@ impl OpenConnection {
             Protocol::Http1 => Some(connection.client()),
             Protocol::Http2 => None,
         };
-        let request_connection = RequestConnection { client, slot: slot.clone() };
+        let request_connection = RequestConnection { client, slot: slot.clone(), seat };
         let (service, peer) = (shared.service.clone(), Arc::new(peer));
         let handler = service_fn(move |request: Request<Incoming>| {
             let serving = service.clone().serve(peer.clone(), request);

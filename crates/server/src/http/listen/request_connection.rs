@@ -9,7 +9,9 @@ use super::MAX_READ_TIME;
 use super::connection::Client;
 use super::progress::Progress;
 use super::slots::Slot;
+use super::turns::Seat;
 use crate::http::error::ApiError;
+use crate::runtime::Source;
 
 /// The connection of a request.
 #[derive(Clone)]
@@ -17,6 +19,7 @@ pub(super) struct RequestConnection {
     /// `None` for HTTP/2, where a client that gives up a request ends its handler.
     pub client: Option<Client>,
     pub slot: Arc<Slot>,
+    pub seat: Arc<Seat>,
 }
 
 impl RequestConnection {
@@ -53,6 +56,11 @@ impl Drop for Handled<'_> {
     fn drop(&mut self) {
         self.0.end_request();
     }
+}
+
+/// Says whom the connection of the current request serves, and whose turn it waits for from now on.
+pub(in crate::http) fn serve_for(source: &Source) {
+    let _ = CONNECTION.try_with(|connection| connection.seat.set_source(source));
 }
 
 /// Whether the current request arrived in one of the connection slots that are kept back for requests
