@@ -36,16 +36,16 @@ pub fn depth(
     // Warm the caches for reading the oldest bodies.
     bench.fetches(&server, "warming up")?;
     let deep = bench.fetches(&server, "fetch, many waiting")?;
-    let waiting = counts(server.address)?.available;
+    let waiting = counts(&server.target)?.available;
     server.stop()?;
 
     let start = Instant::now();
     let server = Process::serve(options, &data)?;
-    if get(server.address, "/ojs/v1/health")?.0 != 200 {
+    if get(&server.target, "/ojs/v1/health")?.0 != 200 {
         return Err(BenchError::wrong("the server is not healthy after its restart"));
     }
     let restart = start.elapsed().as_secs_f64();
-    let found = counts(server.address)?.available;
+    let found = counts(&server.target)?.available;
     if found != waiting {
         return Err(BenchError::wrong(format!("{waiting} jobs waited, {found} came back")));
     }
@@ -73,26 +73,26 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     fn fill(&self, server: &Process, jobs: u64, name: &str) -> Result<(), BenchError> {
-        let before = counts(server.address)?;
+        let before = counts(&server.target)?;
         let Options { payload, .. } = *self.options;
         let scripts = shares(jobs, self.options.batch_connections() as u64, payload)
             .into_iter()
             .map(|(size, requests)| Enqueue::in_batches(payload, size as usize, requests))
             .collect();
         drive(&self.how(server, name), scripts)?;
-        agree(server.address, before, jobs, 0)
+        agree(&server.target, before, jobs, 0)
     }
 
     fn fetches(&self, server: &Process, name: &str) -> Result<Percentiles, BenchError> {
-        let before = counts(server.address)?;
+        let before = counts(&server.target)?;
         let how = self.how(server, name);
         let (measured, scripts) = drive(&how, vec![Worker::new(0, 1, FETCHES)])?;
-        agree(server.address, before, 0, scripts[0].handled())?;
+        agree(&server.target, before, 0, scripts[0].handled())?;
         measured.times(Worker::FETCH).ok_or_else(|| BenchError::wrong("nothing was fetched"))
     }
 
-    fn how<'a>(&'a self, server: &Process, name: &'a str) -> Drive<'a> {
-        Drive::to_the_end(name, server.address, self.progress)
+    fn how<'a>(&'a self, server: &'a Process, name: &'a str) -> Drive<'a> {
+        Drive::to_the_end(name, &server.target, self.progress)
     }
 }
 

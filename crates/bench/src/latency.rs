@@ -31,7 +31,7 @@ fn echo(options: &Options, progress: &dyn Progress, rate: f64) -> Result<Measure
     let connections = options.connections;
     let how = Drive {
         name: "bare echo at half of it",
-        address: server.address,
+        target: &server.target,
         warm_up: options.warm_up(),
         duration: options.duration,
         pace: Some((connections, rate)),
@@ -58,7 +58,7 @@ fn run(
 ) -> Result<Outcome, BenchError> {
     let home = tempfile::Builder::new().prefix("rota-bench-").tempdir_in(&options.dir)?;
     let server = Process::serve(options, &home.path().join("data"))?;
-    let before = counts(server.address)?;
+    let before = counts(&server.target)?;
     let producers = options.connections;
     let (start, warm_up) = (Instant::now(), options.warm_up());
     let mut scripts: Vec<Part> =
@@ -70,7 +70,7 @@ fn run(
     scripts.extend((0..receivers).map(receiver));
     let how = Drive {
         name,
-        address: server.address,
+        target: &server.target,
         warm_up,
         duration,
         pace: rate.map(|rate| (producers, rate)),
@@ -90,7 +90,7 @@ fn run(
             }
         }
     }
-    agree(server.address, before, accepted, handled)?;
+    agree(&server.target, before, accepted, handled)?;
     server.stop()?;
     // Without receipts there is no rate to halve and there are no times to report.
     if times.is_empty() {

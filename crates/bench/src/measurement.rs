@@ -37,20 +37,29 @@ impl Measurement {
     }
 
     /// Adds another round of the same measurement.
-    pub fn add(&mut self, other: Measurement) {
+    pub fn add(&mut self, other: &Measurement) {
         self.operations += other.operations;
         self.requests += other.requests;
         self.seconds += other.seconds;
-        for (kind, times) in other.times.into_iter().enumerate() {
+        for (kind, times) in other.times.iter().enumerate() {
             match self.times.get_mut(kind) {
                 Some(own) => own.add(times).expect("all have the same bounds"),
-                None => self.times.push(times),
+                None => self.times.push(times.clone()),
             }
         }
     }
 
     pub fn per_second(&self) -> f64 {
         self.operations as f64 / self.seconds.max(1e-9)
+    }
+
+    /// The times of all kinds of requests together.
+    pub fn all_times(&self) -> Option<Percentiles> {
+        let mut all = histogram();
+        for times in &self.times {
+            all.add(times).expect("all have the same bounds");
+        }
+        (!all.is_empty()).then(|| percentiles(&all))
     }
 
     pub fn times(&self, kind: usize) -> Option<Percentiles> {

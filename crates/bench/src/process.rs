@@ -8,11 +8,12 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::http::Target;
 use crate::{BenchError, Options};
 
 pub(crate) struct Process {
     child: Child,
-    pub address: SocketAddr,
+    pub target: Target,
     /// Kept open, because a server that cannot write its output might stop.
     _output: BufReader<ChildStdout>,
 }
@@ -20,12 +21,22 @@ pub(crate) struct Process {
 impl Process {
     /// Starts `rota serve` with this data directory.
     pub fn serve(options: &Options, data: &Path) -> Result<Self, BenchError> {
+        Self::serve_with(options, data, [])
+    }
+
+    /// Starts `rota serve` with this data directory and these flags.
+    pub fn serve_with<'a>(
+        options: &Options,
+        data: &Path,
+        flags: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Self, BenchError> {
         let mut command = Command::new(&options.binary);
         command
             .args(["serve", "--listen", "127.0.0.1:0", "--log-level", "error", "--durability"])
             .arg(&options.durability)
             .arg("--data")
-            .arg(data);
+            .arg(data)
+            .args(flags);
         // Settings in the environment must not affect the measurement.
         for (name, _) in std::env::vars_os() {
             if name.as_encoded_bytes().starts_with(b"ROTA_") {
@@ -53,7 +64,7 @@ impl Process {
         let output = child.stdout.take().expect("the output is piped");
         let mut output = BufReader::new(output);
         match greeting(&mut output) {
-            Some(address) => Ok(Self { child, address, _output: output }),
+            Some(address) => Ok(Self { child, target: address.into(), _output: output }),
             None => {
                 let _ = child.kill();
                 let _ = child.wait();
@@ -97,7 +108,8 @@ fn greeting(output: &mut impl BufRead) -> Option<SocketAddr> {
         if output.read_line(&mut line).ok()? == 0 {
             return None;
         }
-        if let Some((_, address)) = line.split_once("http://") {
+        let url = line.split_once("http://").or_else(|| line.split_once("https://"));
+        if let Some((_, address)) = url {
             return address.trim().parse().ok();
         }
     }

@@ -1,9 +1,8 @@
 //! Measures throughput over HTTP, compared with an echo of the same bodies.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::http::{Drive, PATIENCE, Script, drive};
+use crate::http::{Drive, PATIENCE, Script, Target, drive};
 use crate::load::{Cycle, Echo, Enqueue, Tally, Worker, batch_of, job};
 use crate::measurement::Measurement;
 use crate::process::Process;
@@ -16,31 +15,31 @@ const ROUNDS: u32 = 3;
 /// Measures enqueue, fetch and ack, one by one and in batches.
 pub fn rates(options: &Options, progress: &dyn Progress) -> Result<Vec<Line>, BenchError> {
     if let Some(given) = options.server {
-        return rates_of(given, options, progress);
+        return rates_of(&given.into(), options, progress);
     }
     let home = tempfile::Builder::new().prefix("rota-bench-").tempdir_in(&options.dir)?;
     let own = Process::serve(options, &home.path().join("data"))?;
-    let lines = rates_of(own.address, options, progress)?;
+    let lines = rates_of(&own.target, options, progress)?;
     own.stop()?;
     Ok(lines)
 }
 
 fn rates_of(
-    address: SocketAddr,
+    target: &Target,
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<Vec<Line>, BenchError> {
-    let start = counts(address)?;
+    let start = counts(target)?;
     let echo = Process::echo(options)?;
     let (enqueued, handled) = (0, 0);
-    Bench { options, progress, address, echo: echo.address, start, enqueued, handled }.run()
+    Bench { options, progress, target, echo: &echo.target, start, enqueued, handled }.run()
 }
 
 struct Bench<'a> {
     options: &'a Options,
     progress: &'a dyn Progress,
-    address: SocketAddr,
-    echo: SocketAddr,
+    target: &'a Target,
+    echo: &'a Target,
     start: Counts,
     /// Operations on the server so far.
     enqueued: u64,
@@ -70,9 +69,9 @@ impl Bench<'_> {
         let (mut echoes, mut singles) = (Measurement::new(), Measurement::new());
         let turn = duration / ROUNDS;
         for _ in 0..ROUNDS {
-            echoes.add(self.echo("bare echo", connections, &job(payload))?);
+            echoes.add(&self.echo("bare echo", connections, &job(payload))?);
             let scripts = many(connections, || Enqueue::one_by_one(payload));
-            singles.add(self.serve("enqueue", turn, scripts)?);
+            singles.add(&self.serve("enqueue", turn, scripts)?);
         }
         let workers = (0..connections).map(|n| Worker::new(n, 1, u64::MAX)).collect();
         let handling = self.serve("fetch and ack", duration, workers)?;
@@ -123,24 +122,24 @@ impl Bench<'_> {
         duration: Duration,
         scripts: Vec<S>,
     ) -> Result<Measurement, BenchError> {
-        let (measured, scripts) = self.drive(name, self.address, duration, scripts)?;
+        let (measured, scripts) = self.drive(name, self.target, duration, scripts)?;
         self.enqueued += scripts.iter().map(Tally::enqueued).sum::<u64>();
         self.handled += scripts.iter().map(Tally::handled).sum::<u64>();
-        agree(self.address, self.start, self.enqueued, self.handled)?;
+        agree(self.target, self.start, self.enqueued, self.handled)?;
         Ok(measured)
     }
 
     fn drive<S: Script>(
         &self,
         name: &str,
-        address: SocketAddr,
+        target: &Target,
         duration: Duration,
         scripts: Vec<S>,
     ) -> Result<(Measurement, Vec<S>), BenchError> {
         let warm_up = self.options.warm_up().min(duration / 4);
         let progress = self.progress;
         let patience = PATIENCE;
-        drive(&Drive { name, address, warm_up, duration, pace: None, patience, progress }, scripts)
+        drive(&Drive { name, target, warm_up, duration, pace: None, patience, progress }, scripts)
     }
 }
 

@@ -2,12 +2,11 @@
 
 use std::fmt;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
 
 use serde_json::Value;
 
 use crate::BenchError;
-use crate::http::{PATIENCE, connect, parse_answer};
+use crate::http::{PATIENCE, Target, parse_answer};
 use crate::load::QUEUE;
 
 /// Jobs in the queue used by measurements, by state.
@@ -28,9 +27,9 @@ impl fmt::Display for Counts {
 /// Maximum size of a response in bytes.
 const MOST: u64 = 1 << 26;
 
-pub(crate) fn counts(address: SocketAddr) -> Result<Counts, BenchError> {
+pub(crate) fn counts(target: &Target) -> Result<Counts, BenchError> {
     let path = format!("/ojs/v1/queues/{QUEUE}/stats");
-    let (status, body) = get(address, &path)?;
+    let (status, body) = get(target, &path)?;
     let wrong = |what: String| BenchError::wrong(what).answering(&format!("GET {path}"));
     match status {
         200 => {}
@@ -52,12 +51,12 @@ pub(crate) fn counts(address: SocketAddr) -> Result<Counts, BenchError> {
 
 /// Checks that the server's counts have changed since `before` by exactly these numbers.
 pub(crate) fn agree(
-    address: SocketAddr,
+    target: &Target,
     before: Counts,
     enqueued: u64,
     handled: u64,
 ) -> Result<(), BenchError> {
-    let now = counts(address)?;
+    let now = counts(target)?;
     let expected = expected(before, enqueued, handled)?;
     if now == expected {
         return Ok(());
@@ -74,36 +73,38 @@ fn expected(before: Counts, enqueued: u64, handled: u64) -> Result<Counts, Bench
     }
 }
 
-pub(crate) fn get(address: SocketAddr, path: &str) -> Result<(u16, Vec<u8>), BenchError> {
-    ask(address, "GET", path, "")
+pub(crate) fn get(target: &Target, path: &str) -> Result<(u16, Vec<u8>), BenchError> {
+    ask(target, "GET", path, "")
 }
 
 /// Sends a PUT request; any status but success is an error.
-pub(crate) fn put(address: SocketAddr, path: &str, body: &str) -> Result<(), BenchError> {
-    match ask(address, "PUT", path, body)? {
+pub(crate) fn put(target: &Target, path: &str, body: &str) -> Result<(), BenchError> {
+    match ask(target, "PUT", path, body)? {
         (200 | 201, _) => Ok(()),
         (status, _) => Err(BenchError::wrong(format!("status {status} to PUT {path}"))),
     }
 }
 
+pub(crate) fn post(target: &Target, path: &str, body: &str) -> Result<(u16, Vec<u8>), BenchError> {
+    ask(target, "POST", path, body)
+}
+
 fn ask(
-    address: SocketAddr,
+    target: &Target,
     method: &str,
     path: &str,
     body: &str,
 ) -> Result<(u16, Vec<u8>), BenchError> {
-    let stream = connect(address, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let length = body.len();
+    let stream = target.connect(PATIENCE)?;
+    let (length, headers) = (body.len(), target.headers());
     let request = format!(
         "{method} {path} HTTP/1.1\r\nhost: bench\r\nconnection: close\r\n\
-         content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+         content-type: application/json\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
     );
     exchange(stream, &request).map_err(|error| error.answering(&format!("{method} {path}")))
 }
 
-fn exchange(mut stream: TcpStream, request: &str) -> Result<(u16, Vec<u8>), BenchError> {
+fn exchange(mut stream: impl Read + Write, request: &str) -> Result<(u16, Vec<u8>), BenchError> {
     let mut bytes = Vec::new();
     stream
         .write_all(request.as_bytes())

@@ -83,7 +83,7 @@ impl Bench<'_> {
         jobs: u64,
         name: &str,
     ) -> Result<(), BenchError> {
-        let before = counts(server.address)?;
+        let before = counts(&server.target)?;
         let connections = self.options.batch_connections() as u64;
         let each = jobs.div_ceil(connections);
         let part = |n: u64| (n * each).min(jobs)..((n + 1) * each).min(jobs);
@@ -92,7 +92,7 @@ impl Bench<'_> {
         let scripts = parts.map(|part| Varied::new(variety, part, payload, AT_ONCE)).collect();
         let (_, scripts) = drive(&self.how(server, name), scripts)?;
         let enqueued = scripts.iter().map(Tally::enqueued).sum();
-        agree(server.address, before, enqueued, 0)
+        agree(&server.target, before, enqueued, 0)
     }
 
     /// Median times of fetch and ack together, in alternating rounds.
@@ -115,9 +115,9 @@ impl Bench<'_> {
     }
 
     fn round(&self, server: &Process, name: &str) -> Result<f64, BenchError> {
-        let before = counts(server.address)?;
+        let before = counts(&server.target)?;
         let (measured, scripts) = drive(&self.how(server, name), vec![Worker::new(0, 1, EACH)])?;
-        agree(server.address, before, 0, scripts[0].handled())?;
+        agree(&server.target, before, 0, scripts[0].handled())?;
         let times = |kind| measured.times(kind).map(|times| times.p50_ms);
         match (times(Worker::FETCH), times(Worker::ACK)) {
             (Some(fetch), Some(ack)) => Ok(fetch + ack),
@@ -126,10 +126,10 @@ impl Bench<'_> {
     }
 
     fn drain(&self, server: &Process) -> Result<(), BenchError> {
-        let before = counts(server.address)?;
+        let before = counts(&server.target)?;
         let workers = (0..self.options.batch_connections()).map(|n| Worker::new(n, 500, u64::MAX));
         let (_, scripts) = drive(&self.how(server, "handling them all"), workers.collect())?;
-        agree(server.address, before, 0, scripts.iter().map(Tally::handled).sum())
+        agree(&server.target, before, 0, scripts.iter().map(Tally::handled).sum())
     }
 
     /// Compares enqueues of a tenant with all quotas and of one without, on the same server.
@@ -137,7 +137,7 @@ impl Bench<'_> {
         let limits = r#"{"limits":{"max_concurrency":1000000,"max_queue_depth":1000000000,
             "max_scheduled":1000000000,"max_enqueue_rate":{"limit":1000000000,"period":"PT1M"}},
             "fairness_weight":2,"priority_boost":1}"#;
-        put(server.address, "/ojs/v1/admin/tenants/limited", limits)?;
+        put(&server.target, "/ojs/v1/admin/tenants/limited", limits)?;
         let (mut with, mut without) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             without.push(self.enqueue(server, "free", "enqueue, no quotas")?);
@@ -155,8 +155,8 @@ impl Bench<'_> {
         Ok(times.p50_ms)
     }
 
-    fn how<'a>(&'a self, server: &Process, name: &'a str) -> Drive<'a> {
-        Drive::to_the_end(name, server.address, self.progress)
+    fn how<'a>(&'a self, server: &'a Process, name: &'a str) -> Drive<'a> {
+        Drive::to_the_end(name, &server.target, self.progress)
     }
 }
 
@@ -167,7 +167,7 @@ fn scrape(server: &Process) -> Result<Line, BenchError> {
         // Longer than the server caches a scrape.
         std::thread::sleep(Duration::from_millis(1_100));
         let start = Instant::now();
-        let (status, body) = get(server.address, "/metrics")?;
+        let (status, body) = get(&server.target, "/metrics")?;
         best = best.min(start.elapsed().as_secs_f64() * 1_000.0);
         if status != 200 || memchr::memmem::find(&body, b"ojs_tenant_queue_depth").is_none() {
             return Err(BenchError::wrong(format!("status {status}, or no metrics of tenants")));

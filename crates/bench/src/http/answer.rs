@@ -14,8 +14,25 @@ const HEADERS: usize = 32;
 const MOST_HEAD: usize = 64 << 10;
 const MOST_BODY: usize = 1 << 30;
 
+/// The head of a response.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Head {
+    pub status: u16,
+    /// Its length.
+    pub bytes: usize,
+    pub body_bytes: usize,
+}
+
 /// Parses the first response in `bytes`. Returns `None` while it is incomplete.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Answer>, BenchError> {
+    let Some(head) = parse_head(bytes)? else { return Ok(None) };
+    let end = head.bytes + head.body_bytes;
+    let answer = Answer { status: head.status, body: head.bytes..end };
+    Ok((bytes.len() >= end).then_some(answer))
+}
+
+/// Parses the head of the first response in `bytes`. Returns `None` while it is incomplete.
+pub(crate) fn parse_head(bytes: &[u8]) -> Result<Option<Head>, BenchError> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut response = httparse::Response::new(&mut headers);
     let head = match response.parse(bytes) {
@@ -24,18 +41,16 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Option<Answer>, BenchError> {
         Ok(httparse::Status::Partial) => return Err(BenchError::wrong("an answer without end")),
         Err(error) => return Err(BenchError::wrong(format!("this is not HTTP: {error}"))),
     };
-    let length = response
+    let body_bytes = response
         .headers
         .iter()
         .find(|header| header.name.eq_ignore_ascii_case("content-length"))
         .and_then(|header| std::str::from_utf8(header.value).ok()?.trim().parse::<usize>().ok())
         .ok_or_else(|| BenchError::wrong("an answer without a length"))?;
-    if length > MOST_BODY {
-        return Err(BenchError::wrong(format!("an answer of {length} bytes")));
+    if body_bytes > MOST_BODY {
+        return Err(BenchError::wrong(format!("an answer of {body_bytes} bytes")));
     }
-    let status = response.code.unwrap_or_default();
-    let end = head + length;
-    Ok((bytes.len() >= end).then_some(Answer { status, body: head..end }))
+    Ok(Some(Head { status: response.code.unwrap_or_default(), bytes: head, body_bytes }))
 }
 
 #[cfg(test)]

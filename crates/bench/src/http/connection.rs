@@ -1,6 +1,8 @@
 //! One connection, which alternates between a request and its response.
 
 use std::io::{self, Read, Write};
+use std::net;
+use std::sync::Arc;
 use std::time::Instant;
 
 use mio::net::TcpStream;
@@ -8,10 +10,12 @@ use mio::{Interest, Registry, Token};
 
 use super::answer;
 use super::script::{Request, Script};
+use super::transport::Transport;
 use crate::BenchError;
 
 pub(super) struct Connection<S> {
-    stream: TcpStream,
+    transport: Transport<TcpStream>,
+    headers: Arc<str>,
     pub script: S,
     output: Vec<u8>,
     written: usize,
@@ -30,19 +34,19 @@ pub(super) struct Finished {
 }
 
 impl<S: Script> Connection<S> {
-    /// Uses a connected stream, because connecting is not measured.
+    /// Uses what is connected, because connecting is not measured. `headers` are lines for each request.
     pub fn open(
-        stream: std::net::TcpStream,
+        transport: Transport<net::TcpStream>,
+        headers: Arc<str>,
         script: S,
         registry: &Registry,
         token: Token,
     ) -> Result<Self, BenchError> {
-        stream.set_nodelay(true)?;
-        stream.set_nonblocking(true)?;
-        let mut stream = TcpStream::from_std(stream);
-        registry.register(&mut stream, token, Interest::READABLE | Interest::WRITABLE)?;
+        let mut transport = transport.non_blocking()?;
+        registry.register(transport.stream(), token, Interest::READABLE | Interest::WRITABLE)?;
         Ok(Self {
-            stream,
+            transport,
+            headers,
             script,
             output: Vec::with_capacity(4096),
             written: 0,
@@ -60,14 +64,14 @@ impl<S: Script> Connection<S> {
     pub fn send(&mut self, since: Instant) -> Result<(), BenchError> {
         self.output.clear();
         self.written = 0;
-        self.script.request(&mut Request(&mut self.output), since);
+        self.script.request(&mut Request::new(&mut self.output, &self.headers), since);
         self.since = Some(since);
         self.flush()
     }
 
     pub fn flush(&mut self) -> Result<(), BenchError> {
         while self.written < self.output.len() {
-            match self.stream.write(&self.output[self.written..]) {
+            match self.transport.write(&self.output[self.written..]) {
                 Ok(0) => return Err(self.wrong("nothing can be sent")),
                 Ok(n) => self.written += n,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
@@ -75,7 +79,12 @@ impl<S: Script> Connection<S> {
                 Err(error) => return Err(self.wrong(format!("the connection broke: {error}"))),
             }
         }
-        Ok(())
+        match self.transport.flush() {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
+                Err(self.wrong(format!("the connection broke: {error}")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Reads what has arrived. Returns the request if its response is complete.
@@ -84,7 +93,7 @@ impl<S: Script> Connection<S> {
             if self.filled == self.input.len() {
                 self.input.resize(self.input.len() * 2, 0);
             }
-            match self.stream.read(&mut self.input[self.filled..]) {
+            match self.transport.read(&mut self.input[self.filled..]) {
                 Ok(0) => return Err(self.wrong("the server closed the connection")),
                 Ok(n) => self.filled += n,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),

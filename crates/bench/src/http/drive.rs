@@ -1,23 +1,21 @@
 //! Runs scripts on many connections and measures them.
 
 use std::io::ErrorKind;
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use mio::{Events, Poll, Token, Waker};
 
-use super::connect::PATIENCE;
-use super::connect::connect;
 use super::connection::{Connection, Finished};
 use super::pace::{Pace, Ticker};
 use super::script::Script;
+use super::target::{PATIENCE, Target};
 use crate::measurement::Measurement;
 use crate::{BenchError, Progress};
 
 /// How a measurement is run.
 pub(crate) struct Drive<'a> {
     pub name: &'a str,
-    pub address: SocketAddr,
+    pub target: &'a Target,
     /// Not measured, so that caches and connections are warm.
     pub warm_up: Duration,
     /// Maximum duration of the measurement; scripts may end earlier.
@@ -32,10 +30,10 @@ pub(crate) struct Drive<'a> {
 
 impl<'a> Drive<'a> {
     /// Runs until all scripts end.
-    pub fn to_the_end(name: &'a str, address: SocketAddr, progress: &'a dyn Progress) -> Self {
+    pub fn to_the_end(name: &'a str, target: &'a Target, progress: &'a dyn Progress) -> Self {
         Self {
             name,
-            address,
+            target,
             warm_up: Duration::ZERO,
             duration: Duration::from_secs(24 * 3600),
             pace: None,
@@ -56,8 +54,9 @@ pub(crate) fn drive<S: Script>(
     let mut poll = Poll::new()?;
     let mut connections = Vec::with_capacity(scripts.len());
     for (i, script) in scripts.into_iter().enumerate() {
-        let stream = connect(how.address, how.patience)?;
-        connections.push(Connection::open(stream, script, poll.registry(), Token(i))?);
+        let transport = how.target.connect(how.patience)?;
+        let headers = how.target.headers().clone();
+        connections.push(Connection::open(transport, headers, script, poll.registry(), Token(i))?);
     }
     let start = Instant::now();
     let ticker = match how.pace {
@@ -225,7 +224,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let how = Drive {
             name: "asking",
-            address: listener.local_addr().unwrap(),
+            target: &listener.local_addr().unwrap().into(),
             warm_up: Duration::ZERO,
             duration: Duration::from_secs(60),
             pace: None,

@@ -25,18 +25,39 @@ pub(crate) trait Script {
 }
 
 /// A buffer for requests to send.
-pub(crate) struct Request<'a>(pub(super) &'a mut Vec<u8>);
+pub(crate) struct Request<'a> {
+    out: &'a mut Vec<u8>,
+    /// Lines at the end of each head.
+    headers: &'a str,
+}
 
-impl Request<'_> {
+impl<'a> Request<'a> {
+    /// Writes into `out`, with these lines at the end of each head.
+    pub fn new(out: &'a mut Vec<u8>, headers: &'a str) -> Self {
+        Self { out, headers }
+    }
+
     pub fn post(&mut self, path: &str, body: &[u8]) {
-        let out = &mut *self.0;
+        self.post_head(path, body.len());
+        self.out.extend_from_slice(body);
+    }
+
+    /// The head of a request whose body of `length` bytes follows.
+    pub fn post_head(&mut self, path: &str, length: usize) {
+        let out = &mut *self.out;
         out.extend_from_slice(b"POST ");
         out.extend_from_slice(path.as_bytes());
         out.extend_from_slice(
             b" HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\ncontent-length: ",
         );
-        out.extend_from_slice(body.len().to_string().as_bytes());
-        out.extend_from_slice(b"\r\n\r\n");
-        out.extend_from_slice(body);
+        out.extend_from_slice(length.to_string().as_bytes());
+        out.extend_from_slice(b"\r\n");
+        out.extend_from_slice(self.headers.as_bytes());
+        out.extend_from_slice(b"\r\n");
+    }
+
+    pub fn get(&mut self, path: &str) {
+        let head = format!("GET {path} HTTP/1.1\r\nhost: bench\r\n{}\r\n", self.headers);
+        self.out.extend_from_slice(head.as_bytes());
     }
 }

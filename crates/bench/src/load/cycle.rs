@@ -20,8 +20,17 @@ pub(crate) struct Cycle {
 
 impl Cycle {
     pub fn new(number: usize, payload: usize, count: usize) -> Self {
+        Self::with(Enqueue::in_batches(payload, count, u64::MAX), number, count)
+    }
+
+    /// One job at a time.
+    pub fn one_by_one(number: usize, payload: usize) -> Self {
+        Self::with(Enqueue::one_by_one(payload), number, 1)
+    }
+
+    fn with(enqueue: Enqueue, number: usize, count: usize) -> Self {
         Self {
-            enqueue: Enqueue::in_batches(payload, count, u64::MAX),
+            enqueue,
             worker: format!("bench-{number}"),
             count,
             step: 0,

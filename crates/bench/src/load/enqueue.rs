@@ -29,6 +29,11 @@ impl Enqueue {
         }
     }
 
+    /// One by one, this many.
+    pub fn single(payload: usize, requests: u64) -> Self {
+        Self { left: requests, ..Self::one_by_one(payload) }
+    }
+
     /// One by one, for a tenant.
     pub fn of_tenant(payload: usize, tenant: &str, requests: u64) -> Self {
         let meta = format!(r#","meta":{{"tenant_id":"{tenant}"}}}}"#);

@@ -198,6 +198,39 @@ fn depth_as_json_says_how_many_wait() {
 }
 
 #[test]
+fn credentials() {
+    reports!("bench_credentials", bench(&["credentials"]).printed());
+}
+
+#[test]
+fn credentials_as_json_are_compared_with_none() {
+    let report = bench(&["credentials", "--json"]).json();
+    assert!(named(&report, "enqueue")["ratio"].is_null());
+    for name in ["with an API key", "with a token", "over TLS", "over TLS with an API key"] {
+        let result = named(&report, &format!("enqueue {name}"));
+        assert_eq!(result["ratio"]["of"], "that without", "{result}");
+        assert!(result["ratio"]["value"].as_f64().unwrap() > 0.0, "{result}");
+        assert_times(result);
+    }
+}
+
+#[test]
+fn a_hostile_tenant_refuses_nothing_to_a_quiet_one() {
+    let report = bench(&["hostile", "--json"]).json();
+    let quiet: Vec<&Value> = results(&report)
+        .iter()
+        .filter(|result| result["name"].as_str().unwrap().starts_with("quiet tenant beside "))
+        .collect();
+    assert_eq!(quiet.len(), 9, "{report}");
+    for result in quiet {
+        assert_times(result);
+        assert!(result["ratio"]["of"].as_str().unwrap().starts_with("its p99 alone, "), "{result}");
+    }
+    let accepted = |attack: usize| results(&report)[attack * 3 + 1]["value"].as_f64().unwrap();
+    assert!(accepted(0) > 0.0, "the flood was served too: {report}");
+}
+
+#[test]
 fn the_baseline_answers_with_what_it_was_sent() {
     let mut echo = command(&["bench", "echo-server"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();

@@ -22,6 +22,8 @@ Examples:
   rota bench                               engine, store, HTTP and latency; under a minute
   rota bench rates --connections 64 --duration 10s
   rota bench latency --durability os       what fsync costs
+  rota bench credentials                   what API keys, tokens and TLS cost an enqueue
+  rota bench hostile                       what a quiet tenant notices of a hostile one; a minute
   rota bench depth --jobs 10000000         a deep backlog: fetch, memory, restart; takes minutes
   rota bench tenants                       100,000 tenants, a million blocked jobs, quotas
   rota bench scheduler --lanes 1000        the loads of the scheduler alone, smaller
@@ -94,6 +96,10 @@ enum What {
     Rates,
     /// Latency at half of the maximum rate
     Latency,
+    /// Enqueue with an API key, a token and TLS, next to none of them
+    Credentials,
+    /// A quiet tenant's times beside a hostile one, compared with alone
+    Hostile,
     /// Fetch, memory and restart with many waiting jobs
     Depth,
     /// Cost of many tenants, blocked jobs, rate limits and quotas; then all of `scheduler`
@@ -142,6 +148,8 @@ impl Bench {
             What::Store => rota_bench::store(options, progress),
             What::Rates => rota_bench::rates(options, progress),
             What::Latency => rota_bench::latency(options, progress),
+            What::Credentials => rota_bench::credentials(options, progress),
+            What::Hostile => rota_bench::hostile(options, progress),
             What::Depth => rota_bench::depth(options, self.jobs, progress),
             What::Tenants => {
                 let mut lines = rota_bench::tenants(options, self.tenants, self.jobs, progress)

@@ -1,0 +1,141 @@
+//! Measures what a quiet tenant notices of a hostile one.
+//!
+//! Both tenants have valid API keys. The quiet one enqueues, fetches and acknowledges jobs at a steady
+//! rate; every answer is checked, so a refusal ends the measurement. Turns alternate: the quiet tenant
+//! alone, and beside the hostile one.
+//!
+//! Whoever is measured must not wait for the load generator, which shares the machine with the server. So
+//! the hostile tenant's thread has the lowest priority, and the quiet tenant's the highest that the
+//! system allows. What is left is the server's doing.
+
+mod attack;
+mod crowd;
+mod member;
+mod role;
+
+use std::path::Path;
+use std::time::Duration;
+
+use attack::Attack;
+use crowd::{Crowd, Deeds};
+
+use crate::access::Access;
+use crate::http::{Drive, PATIENCE, Target, drive};
+use crate::load::{Cycle, Enqueue};
+use crate::measurement::Measurement;
+use crate::priority::Raised;
+use crate::process::Process;
+use crate::{BenchError, Line, Options, Progress};
+
+/// Turns of each kind for each attack.
+const ROUNDS: u32 = 2;
+/// Requests of the quiet tenant per second, and its connections.
+const QUIET_RATE: f64 = 300.0;
+const QUIET_CONNECTIONS: usize = 32;
+/// Between two turns, so that the server has finished the work of the last one.
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// Measures the quiet tenant beside each kind of attack, compared with the same tenant alone.
+pub fn hostile(options: &Options, progress: &dyn Progress) -> Result<Vec<Line>, BenchError> {
+    let home = tempfile::Builder::new().prefix("rota-bench-").tempdir_in(&options.dir)?;
+    let access = Access::new(home.path())?;
+    let mut lines = Vec::new();
+    for attack in Attack::ALL {
+        let bench = Bench { options, progress, attack };
+        lines.extend(bench.run(&access, home.path())?);
+    }
+    Ok(lines)
+}
+
+struct Bench<'a> {
+    options: &'a Options,
+    progress: &'a dyn Progress,
+    attack: Attack,
+}
+
+impl Bench<'_> {
+    /// With a server of its own, so that no attack suffers from what another one has left.
+    fn run(&self, access: &Access, home: &Path) -> Result<Vec<Line>, BenchError> {
+        let name = self.attack.name();
+        let data = home.join(name.replace(' ', "-"));
+        let flags = access.auth_flags();
+        let server = Process::serve_with(self.options, &data, flags.iter().map(AsRef::as_ref))?;
+        let quiet = access.with_key(&server.target, "quiet")?;
+        let hostile = access.with_key(&server.target, "hostile")?;
+        self.fill(&hostile)?;
+        let (mut alone, mut beside) = (Measurement::new(), Measurement::new());
+        let mut deeds = Deeds::default();
+        for round in 0..ROUNDS {
+            alone.add(&self.turn(&quiet, "the quiet tenant alone")?);
+            let roles = self.attack.roles(self.options.connections, round.into());
+            let crowd = Crowd::gather(hostile.address(), hostile.headers(), roles)?;
+            let before = crowd.deeds();
+            beside.add(&self.turn(&quiet, name)?);
+            deeds.add(crowd.deeds(), before);
+            drop(crowd);
+            std::thread::sleep(PAUSE);
+        }
+        server.stop()?;
+        std::fs::remove_dir_all(&data)?;
+        self.lines(&alone, &beside, deeds)
+    }
+
+    fn lines(
+        &self,
+        alone: &Measurement,
+        beside: &Measurement,
+        deeds: Deeds,
+    ) -> Result<Vec<Line>, BenchError> {
+        let name = self.attack.name();
+        let (Some(base), Some(times)) = (alone.all_times(), beside.all_times()) else {
+            return Err(BenchError::TooShort(name.into()));
+        };
+        let of = format!("its p99 alone, {:.2} ms", base.p99_ms);
+        let hostile = |what: &str, count: u64| {
+            Line::value(
+                &format!("  hostile requests {what}"),
+                count as f64 / beside.seconds,
+                "per second",
+            )
+        };
+        Ok(vec![
+            Line::value(&format!("quiet tenant beside {name}"), beside.per_second(), "per second")
+                .times(Some(times))
+                .against(&of, times.p99_ms / base.p99_ms),
+            hostile("accepted", deeds.accepted),
+            hostile("refused", deeds.refused),
+        ])
+    }
+
+    /// One turn of the quiet tenant.
+    fn turn(&self, quiet: &Target, name: &str) -> Result<Measurement, BenchError> {
+        let duration = self.options.duration / (2 * ROUNDS);
+        let payload = self.options.payload;
+        let scripts = (0..QUIET_CONNECTIONS).map(|n| Cycle::one_by_one(n, payload)).collect();
+        let how = Drive {
+            name,
+            target: quiet,
+            // New connections, and those of the attack, are all open by then.
+            warm_up: duration / 5,
+            duration,
+            pace: Some((QUIET_CONNECTIONS, QUIET_RATE)),
+            patience: PATIENCE,
+            progress: self.progress,
+        };
+        let _raised = Raised::new();
+        Ok(drive(&how, scripts)?.0)
+    }
+
+    /// Gives the hostile tenant the jobs that its attack needs.
+    fn fill(&self, hostile: &Target) -> Result<(), BenchError> {
+        let Some((jobs, payload)) = self.attack.stock() else { return Ok(()) };
+        let connections = 8;
+        let script = || match payload {
+            role::HUGE => Enqueue::single(payload, jobs / connections),
+            _ => Enqueue::in_batches(payload, 100, jobs / connections / 100),
+        };
+        let scripts = (0..connections).map(|_| script()).collect();
+        drive(&Drive::to_the_end("filling", hostile, self.progress), scripts)?;
+        Ok(())
+    }
+}
