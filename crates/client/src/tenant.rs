@@ -111,6 +111,8 @@ pub struct TenantLimits {
     pub max_queue_depth: Option<u64>,
     /// Maximum number of scheduled jobs.
     pub max_scheduled: Option<u64>,
+    /// Maximum number of stored bytes.
+    pub max_bytes: Option<u64>,
 }
 
 /// The temporary throttling of a noisy tenant.
@@ -172,6 +174,8 @@ pub struct TenantStats {
     pub depth: Option<u64>,
     /// Bytes of the jobs that have not ended.
     pub bytes: Option<u64>,
+    /// Stored bytes of all jobs, with results and errors, and of schedules.
+    pub stored_bytes: Option<u64>,
     /// How the tenant is throttled, if it is.
     pub throttle: Option<Throttle>,
     /// Why the tenant counts as noisy, if it does.
@@ -341,6 +345,9 @@ pub struct NewTenantLimits {
     /// Maximum number of scheduled jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_scheduled: Option<Setting<u64>>,
+    /// Maximum number of stored bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<Setting<u64>>,
 }
 
 impl NewTenantLimits {

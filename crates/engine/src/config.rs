@@ -51,6 +51,8 @@ pub struct Config {
     /// Each tenant has its own queues. Pools name them without the namespace. Limits shared by all
     /// tenants must be declared by an operator.
     pub queues_per_tenant: bool,
+    /// Maximum number of stored bytes of a tenant that has no limit of its own.
+    pub max_bytes: Option<u64>,
     /// The journal holds at least this many changes before counters are flushed.
     pub journal_entries: usize,
     /// How long tenants' usage is kept, by hour and by day.
@@ -244,6 +246,7 @@ impl Default for Config {
             most_pauses: 100,
             reschedule_ms: 1_000,
             queues_per_tenant: false,
+            max_bytes: None,
             journal_entries: 400_000,
             usage_hours_ms: 35 * DAY,
             usage_days_ms: 396 * DAY,

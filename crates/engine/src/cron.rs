@@ -13,6 +13,8 @@ use crate::cron_history::CronHistory;
 pub(crate) struct Cron {
     pub schedule: Schedule,
     pub row: CronRow,
+    /// Size of the stored row.
+    pub row_bytes: u64,
     /// The next run that is skipped because its local time does not exist (DST).
     next_skip: Option<Millis>,
     /// Unfinished runs.
@@ -125,7 +127,7 @@ impl Cron {
         if !row.shown.starts_with('{') {
             row.shown = format!("{{{}}}", row.shown);
         }
-        let mut cron = Self { schedule, row, next_skip: None, runs: BTreeSet::new() };
+        let mut cron = Self { schedule, row, row_bytes: 0, next_skip: None, runs: BTreeSet::new() };
         cron.find_next_skip();
         cron
     }

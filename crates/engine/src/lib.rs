@@ -53,6 +53,7 @@ mod settlement;
 mod shard;
 mod slab;
 mod stats;
+mod stored_bytes;
 mod tenant;
 mod timers;
 mod transitions;

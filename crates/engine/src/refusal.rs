@@ -73,6 +73,8 @@ pub enum Refusal {
         maximum: u64,
         /// `None` if it will never fit.
         retry_ms: Option<u64>,
+        /// A single job is larger than the limit.
+        job_too_large: bool,
     },
     QueueFull {
         queue: QueueName,

@@ -66,6 +66,9 @@ impl Engine {
         }
         let keep_ms = self.retention_of(ix, ending);
         let purge_at = keep_ms.map(|ms| later(at, ms));
+        if let Some(result) = &result {
+            self.count_stored(class, result.len());
+        }
         self.out.mutations.push(Mutation::Finish(Finish { seq, ending, at, purge_at, result }));
         self.classes.count_finished(class, ending);
         self.class_lost_job(class);
@@ -119,6 +122,7 @@ impl Engine {
             json.extend_from_slice(format!(r#","retry_delay_ms":{ms}"#).as_bytes());
         }
         json.push(b'}');
+        self.count_stored(active.class, json.len());
         let row = ErrorRow { seq, attempt: active.attempt, json: json.into() };
         self.out.mutations.push(Mutation::Error(row));
         let slot = self.classes.slot(active.class);

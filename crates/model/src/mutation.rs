@@ -63,7 +63,7 @@ pub enum Mutation {
         /// When it became available again.
         enqueued: Millis,
     },
-    /// Replaces the class and the body of a waiting job.
+    /// Replaces the class and the body of a waiting job. The new class is of the same tenant.
     Rewrite(Box<Rewrite>),
     /// Records how often a job was replayed, as JSON.
     Replayed(Seq, Bytes),

@@ -202,6 +202,7 @@ fn engine_config(settings: &Settings) -> Config {
         most_pauses: settings.limits.rate_limit_pauses as u32,
         reschedule_ms: ms(settings.limits.reschedule_delay),
         queues_per_tenant: settings.tenancy.isolation == Isolation::Namespace,
+        max_bytes: settings.tenancy.max_bytes.map(|most| most as u64),
         usage_hours_ms: ms(settings.retention.usage_hours),
         usage_days_ms: ms(settings.retention.usage_days),
         audit: AuditLimits {

@@ -245,6 +245,9 @@ settings! {
         max_visibility_timeout: Duration = duration(MILLISECOND..=366 * DAY), "1h",
             "Longest visibility timeout for a tenant's own worker, to bound how long an abandoned job uses its \
             queue's and pool's concurrency. `jobs.max_visibility_timeout` also applies.";
+        max_bytes: Option<usize> = or_none(size(0..=1_024 * TIB)), "none",
+            "Maximum bytes that a tenant stores, unless it has a `max_bytes` of its own: jobs with results and \
+            errors, and schedules.";
     }
     fairness: Fairness {
         enabled: Option<bool> = or_auto(boolean()), "auto",

@@ -17,6 +17,12 @@ const MOST_ROUNDS: usize = 10_000;
 pub(crate) fn check(runtime: &mut Runtime, waiting: &[WaiterId], steady: bool, seed: u64) -> Check {
     let now = runtime.engine().now();
     let mut second = runtime.rebuilt(now, seed).map_err(differ)?;
+    let tenants = runtime.engine().tenant_ids_after("", 0, usize::MAX);
+    let stored = |engine: &Engine| -> Vec<u64> {
+        let each = tenants.iter().map(|tenant| engine.stored_bytes(tenant));
+        [engine.all_stored_bytes()].into_iter().chain(each).collect()
+    };
+    compare("stored bytes", &stored(runtime.engine()), &stored(&second))?;
     // What queues are owed of their guaranteed parts is not stored.
     let guarantees = runtime.config().starvation.enabled;
     let first = runtime.engine_mut();

@@ -25,6 +25,8 @@ pub enum Sabotage {
     EarlyTrim,
     /// The store keeps a wrong number of finished jobs.
     Miscount,
+    /// The engine is not told which bytes a commit removed.
+    LostBytes,
     /// An answer goes out before its batch is committed, and the process dies.
     EarlyReply,
     /// The same claim is handed to two fetches.

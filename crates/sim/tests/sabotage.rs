@@ -50,6 +50,11 @@ fn a_store_that_miscounts() {
 }
 
 #[test]
+fn removed_bytes_that_go_on_counting() {
+    assert!(finds(Sabotage::LostBytes, &[Rule::Counts]));
+}
+
+#[test]
 fn an_answer_before_its_commit() {
     assert!(finds(Sabotage::EarlyReply, &[Rule::Lost]));
 }

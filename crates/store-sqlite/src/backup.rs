@@ -40,6 +40,7 @@ pub fn backup(
         partial.path(),
         partial.file(),
         JournalMode::Rollback,
+        |_| Ok(()),
         &mut |done, total| {
             progress(Stage::Copying { done, total });
             guard.check()

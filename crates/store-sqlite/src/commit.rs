@@ -4,47 +4,55 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use rota_store::{Batch, CommitError};
+use rota_store::{Batch, CommitError, Committed};
 use rusqlite::{Connection, ErrorCode};
 
 use crate::apply::Applier;
 use crate::internal_error::InternalError;
 use crate::row::key;
+use crate::stored_bytes::ByteCounter;
 use crate::zones::OpenZones;
 use crate::{checkpoint, load, private_files};
 
-/// Commits a batch. `zones` are the open zones after the previous batch, or `None` if they must be
-/// read from the database; a failed commit resets them to `None`.
+/// What is kept in memory between batches. A failed commit resets it, and the next one reads it from the
+/// database.
+#[derive(Default)]
+pub(crate) struct Kept {
+    /// The open zones after the previous batch; `None` if they must be read.
+    zones: Option<OpenZones>,
+    bytes: ByteCounter,
+}
+
+/// Commits a batch.
 pub(crate) fn commit(
     conn: &Connection,
     path: &Path,
-    zones: &mut Option<OpenZones>,
+    kept: &mut Kept,
     batch: &Batch,
-) -> Result<(), CommitError> {
-    // If the batch fails, the zones in memory no longer match the database.
-    let before = zones.take();
-    let after = write(conn, before, batch).map_err(|error| roll_back(conn, path, batch, error))?;
-    *zones = Some(after);
-    Ok(())
+) -> Result<Committed, CommitError> {
+    // If the batch fails, what is in memory no longer matches the database.
+    let before = std::mem::take(kept);
+    let written = write(conn, before, batch);
+    let (after, committed) = written.map_err(|error| roll_back(conn, path, batch, error))?;
+    *kept = after;
+    Ok(committed)
 }
 
-fn write(
-    conn: &Connection,
-    zones: Option<OpenZones>,
-    batch: &Batch,
-) -> Result<OpenZones, InternalError> {
+fn write(conn: &Connection, kept: Kept, batch: &Batch) -> Result<(Kept, Committed), InternalError> {
     run(conn, "BEGIN IMMEDIATE")?;
+    let Kept { zones, mut bytes } = kept;
     let mut zones = match zones {
         Some(zones) => zones,
         None => OpenZones::read(conn, load::meta(conn)?.next_seq)?,
     };
     advance_meta(conn, batch)?;
-    let mut applier = Applier::new(conn, &mut zones, batch.number)?;
+    let mut applier = Applier::new(conn, &mut zones, &mut bytes, batch.number)?;
     applier.apply_all(&batch.mutations)?;
     drop(applier);
     zones.advance(conn, key(batch.next_seq))?;
+    let freed = bytes.finish(conn)?;
     run(conn, "COMMIT")?;
-    Ok(zones)
+    Ok((Kept { zones: Some(zones), bytes }, Committed { freed }))
 }
 
 /// Stores the batch's number, time and next sequence number. Rejects a batch that does not follow

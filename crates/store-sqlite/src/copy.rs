@@ -29,12 +29,13 @@ const BYTES_PER_SYNC: u64 = 32 << 20;
 
 /// Copies the snapshot to the empty file `to`, which is already open as `file`, and syncs it.
 /// `progress` is called after every step with the bytes copied and the total; an error from it
-/// aborts the copy.
+/// aborts the copy. `finish` may change the complete copy.
 pub(crate) fn copy(
     from: &Snapshot,
     to: &Path,
     file: &File,
     journal_mode: JournalMode,
+    finish: fn(&Connection) -> rusqlite::Result<()>,
     progress: &mut dyn FnMut(u64, u64) -> Result<(), CopyError>,
 ) -> Result<(), CopyError> {
     let failed = |error: rusqlite::Error| CopyError::failed(to, InternalError::from(error));
@@ -62,6 +63,7 @@ pub(crate) fn copy(
         }
     }
     drop(backup);
+    finish(&target).map_err(failed)?;
     target.close().map_err(|(_, error)| failed(error))?;
     journal_mode.write(file).and_then(|()| file.sync_all()).map_err(write_failed)
 }

@@ -40,6 +40,7 @@ mod restore;
 mod row;
 mod snapshot;
 mod store;
+mod stored_bytes;
 mod usage;
 mod zones;
 

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rota_model::{ClassId, IdKey, Millis};
+use rota_model::{ClassId, IdKey, Millis, TenantId};
 use rota_store::{Counts, HistoryRow, Loaded, Period, RowKind, Sink};
 use rusqlite::{Connection, Row};
 
 use crate::internal_error::InternalError;
-use crate::{load_live, migrate, row};
+use crate::{load_live, migrate, row, stored_bytes};
 
 pub(crate) fn load(
     conn: &mut Connection,
@@ -18,6 +18,7 @@ pub(crate) fn load(
     let tx = conn.transaction()?;
     let loaded = meta(&tx)?;
     classes(&tx, sink)?;
+    stored(&tx, sink)?;
     named(&tx, sink)?;
     load_live::live(&tx, path, sink)?;
     recent_history(&tx, loaded.now, sink)?;
@@ -74,6 +75,17 @@ fn counts(row: &Row<'_>) -> Result<Counts, InternalError> {
         *count = row.get::<_, Option<i64>>(2 + i)?.unwrap_or(0) as u64;
     }
     Ok(counts)
+}
+
+fn stored(conn: &Connection, sink: &mut dyn Sink) -> Result<(), InternalError> {
+    for (tenant, bytes) in stored_bytes::counted(conn)? {
+        let tenant = TenantId::parse(&tenant).map_err(|error| {
+            InternalError::Corrupt(format!("the tenant '{tenant}' in the table stored {error}"))
+        })?;
+        // Only damage makes it negative; `rota doctor` finds that.
+        sink.stored(tenant, bytes.max(0) as u64);
+    }
+    Ok(())
 }
 
 fn named(conn: &Connection, sink: &mut dyn Sink) -> Result<(), InternalError> {

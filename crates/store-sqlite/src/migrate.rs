@@ -3,7 +3,7 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::internal_error::InternalError;
-use crate::zones;
+use crate::{stored_bytes, zones};
 
 /// "Rota" in ASCII. Identifies the file as a Rota database, also to the `file` command.
 pub(crate) const APPLICATION_ID: u32 = 0x526f_7461;
@@ -66,6 +66,9 @@ pub(crate) fn migrate(conn: &mut Connection, from: u32) -> Result<(), InternalEr
     if from < ZONES {
         zones::build(&tx)?;
     }
+    if !stored_bytes::exists(&tx)? {
+        stored_bytes::create(&tx)?;
+    }
     tx.pragma_update(None, "application_id", APPLICATION_ID)?;
     tx.pragma_update(None, "user_version", FORMAT)?;
     Ok(tx.commit()?)
@@ -73,16 +76,19 @@ pub(crate) fn migrate(conn: &mut Connection, from: u32) -> Result<(), InternalEr
 
 /// Checks that all tables exist.
 pub(crate) fn check_schema(conn: &Connection) -> Result<(), InternalError> {
-    const TABLES: [&str; 16] = [
+    const TABLES: [&str; 17] = [
         "meta", "jobs", "live", "done", "purge", "errors", "classes", "counts", "named", "history",
-        "journal", "zones", "usage", "dead", "replays", "audit",
+        "journal", "zones", "usage", "dead", "replays", "audit", "stored",
     ];
-    let mut statement =
-        conn.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1")?;
     for table in TABLES {
-        if !statement.exists([table])? {
+        if !has_table(conn, table)? {
             return Err(InternalError::Corrupt(format!("the table {table} is missing")));
         }
     }
     Ok(())
+}
+
+pub(crate) fn has_table(conn: &Connection, table: &str) -> Result<bool, InternalError> {
+    let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+    Ok(conn.prepare(sql)?.exists([table])?)
 }

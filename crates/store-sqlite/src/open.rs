@@ -10,7 +10,7 @@ use crate::checkpointer::Checkpointer;
 use crate::header::{self, FileKind};
 use crate::internal_error::InternalError;
 use crate::lock::DirLock;
-use crate::{OpenError, Options, checkpoint, migrate, pragma, private_files};
+use crate::{OpenError, Options, checkpoint, migrate, pragma, private_files, stored_bytes};
 
 pub(crate) fn lock(dir: &Path) -> Result<DirLock, OpenError> {
     private_files::create_directory(dir).map_err(|error| OpenError::unusable(dir, error))?;
@@ -75,7 +75,8 @@ fn upgrade(conn: &mut Connection, path: &Path) -> Result<(), OpenError> {
     let application = migrate::application(conn).map_err(open_error)?;
     let found = migrate::format(conn).map_err(open_error)?;
     header::check(path, application, found)?;
-    if found < migrate::FORMAT {
+    let counted = stored_bytes::exists(conn).map_err(open_error)?;
+    if found < migrate::FORMAT || !counted {
         migrate::migrate(conn, found).map_err(open_error)?;
         checkpoint::truncate(conn).map_err(open_error)?;
     }

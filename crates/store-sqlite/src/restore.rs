@@ -8,7 +8,7 @@ use crate::header::JournalMode;
 use crate::partial_file::PartialFile;
 use crate::paths::is_same_file;
 use crate::replace_database::OldDatabase;
-use crate::{CopyError, Snapshot, disk, file_owner, open};
+use crate::{CopyError, Snapshot, disk, file_owner, open, stored_bytes};
 
 /// The result of a restore.
 #[derive(Debug, Clone)]
@@ -39,7 +39,10 @@ pub fn restore(
     }
     let partial = PartialFile::create(dir.join("rota.db.restoring"))?;
     disk::require_free_space(partial.path(), backup.bytes()?)?;
-    copy::copy(&backup, partial.path(), partial.file(), JournalMode::Wal, &mut |done, total| {
+    let mode = JournalMode::Wal;
+    // The next start counts the bytes again, so backing up and restoring repairs wrong counts.
+    let finish = stored_bytes::forget;
+    copy::copy(&backup, partial.path(), partial.file(), mode, finish, &mut |done, total| {
         progress(Stage::Copying { done, total });
         Ok(())
     })?;

@@ -4,15 +4,15 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rota_store::{Batch, CommitError, Loaded, Sink, Store, StoreError};
+use rota_store::{Batch, CommitError, Committed, Loaded, Sink, Store, StoreError};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use crate::checkpointer::{Checkpointer, Step};
+use crate::commit::Kept;
 use crate::internal_error::InternalError;
 use crate::lock::DirLock;
 use crate::reserve::Reserve;
-use crate::zones::OpenZones;
 use crate::{OpenError, Options, SqliteReader, checkpoint, commit, load, open};
 
 /// The embedded store. Its futures are ready at once: every call does its work on the calling
@@ -22,7 +22,7 @@ pub struct SqliteStore {
     conn: Connection,
     path: PathBuf,
     reserve: Reserve,
-    zones: Option<OpenZones>,
+    kept: Kept,
     // Declared last, to be dropped after the connections: closing any handle to a file releases
     // SQLite's locks on it.
     _file: Arc<File>,
@@ -40,7 +40,15 @@ impl SqliteStore {
         let checkpointer = open::checkpointer(&path, file.clone(), options)?;
         let reserve = Reserve::new(dir, options.reserve_bytes);
         reserve.restore();
-        Ok(Self { checkpointer, conn, path, reserve, zones: None, _file: file, _lock: lock })
+        Ok(Self {
+            checkpointer,
+            conn,
+            path,
+            reserve,
+            kept: Kept::default(),
+            _file: file,
+            _lock: lock,
+        })
     }
 
     /// Whether the reserve is allocated, which fails on a nearly full disk.
@@ -102,17 +110,17 @@ impl Store for SqliteStore {
         Ok(load::load(&mut self.conn, &self.path, sink)?)
     }
 
-    async fn commit(&mut self, batch: &Batch) -> Result<(), CommitError> {
+    async fn commit(&mut self, batch: &Batch) -> Result<Committed, CommitError> {
         // Without checkpoints, the write-ahead log would fill the disk.
         if let Some(cause) = self.checkpointer.failure() {
             return Err(CommitError::Fatal(cause));
         }
-        commit::commit(&self.conn, &self.path, &mut self.zones, batch)?;
+        let committed = commit::commit(&self.conn, &self.path, &mut self.kept, batch)?;
         // The batch is committed, so the next commit reports this error.
         if let Err(error) = self.keep_wal_short() {
             self.checkpointer.fail(&error);
         }
-        Ok(())
+        Ok(committed)
     }
 
     async fn tidy(&mut self) -> Result<(), StoreError> {

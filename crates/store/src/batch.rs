@@ -1,7 +1,7 @@
 //! The batch of mutations that a store commits in one transaction.
 
 use rota_model::mutation::Mutation;
-use rota_model::{Millis, Seq};
+use rota_model::{Millis, Seq, TenantId};
 
 /// The mutations that the engine has produced since the previous batch.
 #[derive(Debug, Clone, Default)]
@@ -14,4 +14,11 @@ pub struct Batch {
     pub next_seq: Seq,
     /// The changes, to be applied in this order.
     pub mutations: Vec<Mutation>,
+}
+
+/// What a commit did that only the store knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Committed {
+    /// Bytes of jobs that the batch removed or replaced, by tenant; see [`Sink::stored`](crate::Sink::stored).
+    pub freed: Vec<(TenantId, u64)>,
 }

@@ -14,7 +14,7 @@ mod store;
 pub mod suite;
 
 pub use audit::{AuditPage, AuditQuery};
-pub use batch::Batch;
+pub use batch::{Batch, Committed};
 pub use error::{CommitError, StoreError};
 pub use list::{DeadFilter, ListPage, ListQuery, Order, Selection};
 pub use load::{Loaded, Sink};

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use rota_model::{Class, ClassId, IdKey, Live, Millis, Seq};
+use rota_model::{Class, ClassId, IdKey, Live, Millis, Seq, TenantId};
 
 use crate::{Counts, HistoryRow, RowKind};
 
-/// Receives the stored state in this order: classes, named rows, unfinished jobs by sequence
+/// Receives the stored state in this order: classes, stored bytes, named rows, unfinished jobs by sequence
 /// number, recent statistics, journal.
 pub trait Sink: Send {
     fn class(&mut self, id: ClassId, class: Class, counts: Counts);
+    /// The bytes of a tenant's jobs: bodies, results, errors and records of replays. Tenants without any
+    /// are left out.
+    fn stored(&mut self, tenant: TenantId, bytes: u64);
     fn named(&mut self, kind: RowKind, name: Arc<str>, json: Bytes);
     fn live(&mut self, live: Live);
     /// Per-minute statistics of the hour of the last commit, and of the hour before if that may not

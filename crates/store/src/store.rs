@@ -7,8 +7,8 @@ use rota_model::usage::{Usage, UsagePer};
 use rota_model::{DeadShardId, DueReplay, JobId, Millis, Overdue, Seq};
 
 use crate::{
-    AuditPage, AuditQuery, Batch, Body, CommitError, Found, HistoryRow, ListPage, ListQuery,
-    Loaded, Period, Record, Sink, StoreError,
+    AuditPage, AuditQuery, Batch, Body, CommitError, Committed, Found, HistoryRow, ListPage,
+    ListQuery, Loaded, Period, Record, Sink, StoreError,
 };
 
 /// A database that commits batches. There is one per server, on its own thread.
@@ -22,7 +22,10 @@ pub trait Store: Send + 'static {
     ) -> impl Future<Output = Result<Loaded, StoreError>> + Send;
 
     /// Commits a batch atomically. After `Ok`, it is as durable as the durability mode promises.
-    fn commit(&mut self, batch: &Batch) -> impl Future<Output = Result<(), CommitError>> + Send;
+    fn commit(
+        &mut self,
+        batch: &Batch,
+    ) -> impl Future<Output = Result<Committed, CommitError>> + Send;
 
     /// Does a bounded amount of maintenance. Called when there is nothing to commit.
     fn tidy(&mut self) -> impl Future<Output = Result<(), StoreError>> + Send;

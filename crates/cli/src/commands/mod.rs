@@ -30,6 +30,7 @@ mod rate;
 mod restore;
 mod serve;
 mod setting;
+mod size;
 mod tenants;
 mod weights;
 mod work;

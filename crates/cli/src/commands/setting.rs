@@ -10,6 +10,11 @@ pub(crate) fn count(text: &str) -> Result<Setting<u64>, String> {
     or_none(text, |text| text.parse().map_err(expected))
 }
 
+/// A size such as `512mb`, or `none`.
+pub(crate) fn size(text: &str) -> Result<Setting<u64>, String> {
+    or_none(text, super::size::size)
+}
+
 /// A whole number of either sign, or `none`.
 pub(crate) fn whole(text: &str) -> Result<Setting<i64>, String> {
     let expected = |_| "a whole number or none is expected".to_owned();
@@ -54,6 +59,8 @@ mod tests {
         assert_eq!(count("5"), Ok(Setting::To(5)));
         assert_eq!(count("none"), Ok(Setting::Unset));
         assert_eq!(whole("-5"), Ok(Setting::To(-5)));
+        assert_eq!(size("2kb"), Ok(Setting::To(2_048)));
+        assert_eq!(size("none"), Ok(Setting::Unset));
         assert!(count("-5").is_err() && whole("x").is_err());
         let json = |setting: Setting<Number>| serde_json::to_string(&setting).unwrap();
         assert_eq!(json(weight("5").unwrap()), "5");

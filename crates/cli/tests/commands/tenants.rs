@@ -13,10 +13,11 @@ pub const STATS: &str = r#"{
         "max_concurrency": {"limit": 20, "current": 8},
         "max_enqueue_rate": {"limit": 1000, "period": "PT1M", "current": 13},
         "max_queue_depth": {"limit": 50000, "current": 57},
-        "max_scheduled": null
+        "max_scheduled": null,
+        "max_bytes": {"limit": 10000000, "current": 765432}
     },
     "fairness": {"weight": 10, "effective_share": 0.32, "actual_share": 0.28},
-    "total_jobs": 66, "depth": 58, "bytes": 123456,
+    "total_jobs": 66, "depth": 58, "bytes": 123456, "stored_bytes": 765432,
     "throttle": {"reason": "queue_depth_ratio_exceeded", "action": "weight_reduced", "original_weight": 10,
                  "effective_weight": 2, "until": null},
     "queues": [

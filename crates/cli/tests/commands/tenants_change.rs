@@ -8,7 +8,7 @@ use crate::tenants::STATS;
 const TENANT: &str = r#"{
     "tenant_id": "acme", "origin": "api",
     "limits": {"max_concurrency": 10, "max_enqueue_rate": {"limit": 1000, "period": "PT1M"},
-               "max_queue_depth": null, "max_scheduled": 5},
+               "max_queue_depth": null, "max_scheduled": 5, "max_bytes": 1048576},
     "fairness_weight": 5, "priority_boost": 0, "max_priority": null, "quota": "soft", "configured": true,
     "request_limits": {"enqueue": "600/50", "inspect": "off"},
     "throttle": null, "file": {"weight": 3}, "reason": "trial", "tenant": {"tenant_id": "acme"}
@@ -29,7 +29,7 @@ fn a_tenant_is_set_with_every_option() {
     #[rustfmt::skip]
     let arguments = [
         "tenants", "set", "acme", "--weight", "5", "--max-concurrency", "10", "--max-queue-depth",
-        "50000", "--max-scheduled", "5", "--max-enqueue-rate", "1000/1m", "--priority-boost", "-3",
+        "50000", "--max-scheduled", "5", "--max-bytes", "1mb", "--max-enqueue-rate", "1000/1m", "--priority-boost", "-3",
         "--max-priority", "50", "--quota", "soft", "--reason", "trial",
         "--request-limit", "enqueue=600/50", "--request-limit", "admin=none",
     ];
@@ -37,7 +37,7 @@ fn a_tenant_is_set_with_every_option() {
     assert!(text.starts_with("tenant            acme\n"), "{text}");
     let body = concat!(
         r#"{"limits":{"max_concurrency":10,"max_enqueue_rate":{"limit":1000,"period":"PT1M"},"#,
-        r#""max_queue_depth":50000,"max_scheduled":5},"fairness_weight":5,"priority_boost":-3,"#,
+        r#""max_queue_depth":50000,"max_scheduled":5,"max_bytes":1048576},"fairness_weight":5,"priority_boost":-3,"#,
         r#""max_priority":50,"quota":"soft","request_limits":{"admin":null,"enqueue":"600/50"},"reason":"trial"}"#
     );
     rota_at(&server.url, &[&arguments[..], &["--replace"]].concat()).printed();

@@ -18,6 +18,7 @@ mod watch;
 
 mod backpressure;
 mod backpressure_waiting;
+mod byte_limits;
 mod caps;
 mod events;
 mod explain;
@@ -57,6 +58,7 @@ mod spec_fair_scheduling;
 mod spec_multi_tenancy;
 mod spec_rate_limiting;
 mod starvation;
+mod stored_bytes;
 mod strategies;
 mod tenant_admin;
 mod tenant_batches;

@@ -12,7 +12,7 @@ use crate::support::JSON;
 fn seed_config(id: &str) -> Value {
     json!({"tenant_id": id, "limits": {"max_concurrency": 20,
         "max_enqueue_rate": {"limit": 1000, "period": "PT1M"}, "max_queue_depth": 50000,
-        "max_scheduled": 10000}, "fairness_weight": 10, "priority_boost": 0})
+        "max_scheduled": 10000, "max_bytes": 5_000_000_000_u64}, "fairness_weight": 10, "priority_boost": 0})
 }
 
 #[test]

@@ -68,6 +68,27 @@ fn a_missing_row_is_found() {
 }
 
 #[test]
+fn wrongly_counted_bytes_are_found_and_a_restored_backup_is_counted_again() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("copy.db").display().to_string();
+    let mut server = stopped(20);
+    let data = server.dir().display().to_string();
+    tamper(server.dir(), "UPDATE stored SET bytes = bytes + 7");
+    let ended = doctor(server.dir(), &["--json"]);
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let finding = finding(&ended, "figures");
+    assert!(finding["what"].as_str().unwrap().contains("'_default' has"), "{finding}");
+    assert!(finding["advice"].as_str().unwrap().contains("rota restore FILE"), "{finding}");
+    // What the doctor says helps.
+    assert_eq!(run(&["backup", &file, "--data", &data], &[]).code, Some(0));
+    let restored = run(&["restore", &file, "--data", &data, "--replace"], &[]);
+    assert_eq!(restored.code, Some(0), "{restored:?}");
+    server.restart();
+    assert_eq!(server.terminate().code(), Some(0));
+    assert_eq!(doctor(server.dir(), &[]).code, Some(0));
+}
+
+#[test]
 fn a_damaged_page_is_found_and_the_backup_that_mends_it_too() {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("copy.db").display().to_string();

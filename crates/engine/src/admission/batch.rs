@@ -19,7 +19,12 @@ pub(super) struct Load {
     pub jobs: u64,
     /// Jobs with a start time in the future; they are included in `jobs`.
     pub scheduled: u64,
+    /// Bytes that wait, rounded as lanes keep them.
     pub bytes: u64,
+    /// Bytes to be stored, exactly.
+    pub stored: u64,
+    /// Bytes of the largest job.
+    pub largest: u64,
 }
 
 impl<'a> BatchLoad<'a> {
@@ -31,6 +36,8 @@ impl<'a> BatchLoad<'a> {
                 jobs: 1,
                 scheduled: u64::from(scheduled),
                 bytes: Size::of(job.body.len() as u64).bytes(),
+                stored: job.body.len() as u64,
+                largest: job.body.len() as u64,
             };
             let (queue, tenant) = (&job.class.queue, &job.class.tenant);
             batch.tenants.entry(tenant).or_default().add(load);
@@ -46,5 +53,7 @@ impl Load {
         self.jobs += other.jobs;
         self.scheduled += other.scheduled;
         self.bytes += other.bytes;
+        self.stored += other.stored;
+        self.largest = self.largest.max(other.largest);
     }
 }

@@ -55,6 +55,9 @@ impl Engine {
     /// Whether any limit or bound could apply to one of the jobs. This is asked for every enqueue,
     /// and on most servers the answer is no.
     fn may_be_limited(&self, jobs: &[NewJob]) -> bool {
+        if self.config.max_bytes.is_some() {
+            return true;
+        }
         let (tenants, queues) = (self.tenants.any_configured(), self.queues.any_bounded());
         jobs.iter().any(|job| {
             let class = &job.class;

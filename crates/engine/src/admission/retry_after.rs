@@ -12,6 +12,9 @@ const LONGEST_MS: u64 = 3_600_000;
 /// told, so this is short.
 const UNKNOWN_MS: u64 = 5_000;
 
+/// Bytes are freed when jobs are deleted, by retention or on request. Nobody knows when that is.
+pub(super) const MS_UNTIL_FREED: u64 = UNKNOWN_MS;
+
 /// Timers that are examined to find those of one tenant.
 const LOOK_AHEAD: usize = 1_000;
 

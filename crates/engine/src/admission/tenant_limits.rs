@@ -1,8 +1,9 @@
-//! The limits of a tenant: queue depth, scheduled jobs, enqueue rate.
+//! The limits of a tenant: queue depth, scheduled jobs, stored bytes, enqueue rate.
 
 use rota_model::{Quota, Rate, State, TenantId};
 
 use super::batch::{BatchLoad, Load};
+use super::retry_after::MS_UNTIL_FREED;
 use crate::scheduler::limits::Window;
 use crate::tenant::TenantIx;
 use crate::{Engine, EventKind, Refusal};
@@ -23,9 +24,18 @@ impl Engine {
     ) -> Result<Vec<ExceededLimit>, Refusal> {
         let mut soft_limits = Vec::new();
         for (id, load) in &load.tenants {
-            let Some(ix) = self.tenants.find(id) else { continue };
-            let soft = self.tenants.get(ix).quota() == Quota::Soft;
-            for refusal in self.limits_exceeded_by(ix, load) {
+            let (soft, refusals) = match self.tenants.find(id) {
+                Some(ix) => {
+                    let soft = self.tenants.get(ix).quota() == Quota::Soft;
+                    (soft, self.limits_exceeded_by(ix, load))
+                }
+                // These are the tenant's first jobs: only the default applies.
+                None => {
+                    let exceeded = self.bytes_exceeded_by(id, self.config.max_bytes, load);
+                    (false, exceeded.into_iter().collect())
+                }
+            };
+            for refusal in refusals {
                 let Refusal::TenantLimit { limit, current, maximum, .. } = refusal else {
                     continue;
                 };
@@ -63,6 +73,7 @@ impl Engine {
             current,
             maximum,
             retry_ms,
+            job_too_large: false,
         };
         let mut exceeded = Vec::new();
         let exceeds = |most: Option<u64>, current, more| {
@@ -77,6 +88,7 @@ impl Engine {
             let wait = (later <= most).then(|| self.ms_until_due(ix, scheduled + later - most));
             exceeded.push(refusal("max_scheduled", scheduled, most, wait));
         }
+        exceeded.extend(self.bytes_exceeded_by(&id, self.max_bytes_of(ix), load));
         let Some(rate) = rate else { return exceeded };
         let mono = self.now.mono as i64;
         let window = self.enqueue_window(ix, rate);
@@ -87,6 +99,24 @@ impl Engine {
             exceeded.push(refusal("max_enqueue_rate", current, u64::from(rate.limit), wait));
         }
         exceeded
+    }
+
+    /// A refusal, if these jobs would exceed the tenant's stored bytes.
+    fn bytes_exceeded_by(
+        &self,
+        id: &TenantId,
+        maximum: Option<u64>,
+        load: &Load,
+    ) -> Option<Refusal> {
+        let (maximum, current) = (maximum?, self.stored_bytes(id));
+        (current + load.stored > maximum).then(|| Refusal::TenantLimit {
+            tenant: id.clone(),
+            limit: "max_bytes",
+            current,
+            maximum,
+            retry_ms: (load.stored <= maximum).then_some(MS_UNTIL_FREED),
+            job_too_large: load.largest > maximum,
+        })
     }
 
     pub(crate) fn enqueue_window(&mut self, ix: TenantIx, rate: Rate) -> &mut Window {

@@ -77,7 +77,8 @@ impl Engine {
             }
         }
         let mut cron = Cron::new(spec, self.wall());
-        if let Some(old) = self.crons.take(&spec.name) {
+        if let Some(mut old) = self.crons.take(&spec.name) {
+            self.count_schedule(&mut old, 0);
             cron.row.created = old.row.created;
             cron.row.last_run = old.row.last_run;
             cron.row.run_count = old.row.run_count;
@@ -95,9 +96,10 @@ impl Engine {
     }
 
     pub(crate) fn remove_cron(&mut self, name: &CronName) -> Reply {
-        let Some(cron) = self.crons.take(name) else {
+        let Some(mut cron) = self.crons.take(name) else {
             return Reply::Refused(Refusal::UnknownCron);
         };
+        self.count_schedule(&mut cron, 0);
         self.release_all_held(&cron);
         self.crons.forget_runs(&cron);
         cron.runs.iter().for_each(|seq| self.remove_run(*seq));
@@ -285,8 +287,10 @@ impl Engine {
         self.emit(EventKind::Cancelled { job, attempt, before });
     }
 
-    fn save_cron(&mut self, name: CronName, cron: Cron) {
-        self.put(RowKind::Cron, &name, &cron.row);
+    fn save_cron(&mut self, name: CronName, mut cron: Cron) {
+        let json = serde_json::to_vec(&cron.row).expect("rows are plain data");
+        self.count_schedule(&mut cron, json.len() as u64);
+        self.out.mutations.push(Mutation::Put(RowKind::Cron, (*name).into(), json.into()));
         self.crons.insert(name, cron);
     }
 

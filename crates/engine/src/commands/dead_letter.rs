@@ -101,6 +101,7 @@ impl Engine {
         }
         replays.add(&name, now);
         let json = serde_json::to_vec(&replays).expect("counts are plain data");
+        self.count_stored(done.class, json.len());
         self.out.mutations.push(Mutation::Replayed(seq, Bytes::from(json)));
         let job = self.job_ref(seq, done.class).named(id);
         self.emit(EventKind::DeadLetterReplayed { job, rule: name, count: replays.count });

@@ -100,6 +100,7 @@ impl Engine {
         }
         let row = NewRow { seq, id, given, class, created, body: job.body.clone() };
         self.out.mutations.push(Mutation::Insert(row, live.into()));
+        self.count_stored(class, job.body.len());
         self.class_gained_job(class);
         self.seq_clock.note(seq, created);
         let slot = self.classes.slot(class);

@@ -65,6 +65,7 @@ impl Engine {
         if let Some(row) = self.deadlines.get_mut(seq) {
             *row = changed;
         }
+        self.count_stored(class, body.len());
         let rewrite = Rewrite { seq, class, body };
         self.out.mutations.push(Mutation::Rewrite(Box::new(rewrite)));
     }

@@ -86,6 +86,7 @@ impl Engine {
         let mut bytes = u64::from(done.bytes);
         if let Some(Override { body, .. }) = change {
             bytes = body.len() as u64;
+            self.count_stored(class, body.len());
             let rewrite = Rewrite { seq, class, body: body.clone() };
             self.out.mutations.push(Mutation::Rewrite(Box::new(rewrite)));
         }

@@ -29,6 +29,8 @@ pub struct LabelView {
     pub tenant: Option<TenantId>,
     /// Its fraction of the dispatches on shared workers in the last minute.
     pub share: f64,
+    /// Its stored bytes; of all tenants, for the others.
+    pub stored: u64,
 }
 
 impl Engine {
@@ -77,6 +79,10 @@ impl Engine {
         let view = |label: &Label| LabelView {
             tenant: label.tenant.clone(),
             share: fraction(label.starts(now), all),
+            stored: match &label.tenant {
+                Some(tenant) => self.stored_bytes(tenant),
+                None => self.all_stored_bytes(),
+            },
         };
         self.meters.labels(from, most).map(view).collect()
     }

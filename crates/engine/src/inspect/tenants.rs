@@ -26,6 +26,10 @@ pub struct TenantView {
     pub throttle: Option<Throttle>,
     pub noisy: Option<Noisiness>,
     pub jobs: JobCounts,
+    /// Bytes of its jobs and schedules.
+    pub stored: u64,
+    /// The limit on them, its own or that of all tenants.
+    pub max_bytes: Option<u64>,
     pub cap: Option<u32>,
     /// Jobs enqueued in the current window, if the enqueue rate is limited.
     pub enqueued_in_window: Option<u64>,
@@ -192,6 +196,8 @@ impl Engine {
                 .cloned(),
             noisy: self.noisiness(ix),
             jobs: tenant.jobs,
+            stored: tenant.stored(),
+            max_bytes: self.max_bytes_of(ix),
             cap: self.cap_of(ix),
             enqueued_in_window: window.map(|window| window.count(self.now.mono as i64)),
             minute: last,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rota_model::mutation::{Counts, HistoryRow, Mutation, Period, RowKind};
-use rota_model::{Class, ClassId, IdKey, Live, Millis, Seq, State};
+use rota_model::{Class, ClassId, IdKey, Live, Millis, Seq, State, TenantId};
 
 use crate::active::Active;
 use crate::commands::ALL_QUEUES;
@@ -21,8 +21,8 @@ use crate::{Config, Engine, Interval, Now};
 /// while the server was down.
 const GRACE_MS: u64 = 15_000;
 
-/// An engine under construction. It must be given classes, named rows and unfinished jobs, in this
-/// order.
+/// An engine under construction. It must be given classes, stored bytes, named rows and unfinished
+/// jobs, in this order.
 pub struct Restore {
     engine: Engine,
     problem: Option<String>,
@@ -74,6 +74,11 @@ impl Restore {
         self.engine.classes.put(id, Arc::new(class), home, counts);
         self.engine.count_kept(id, |kept| kept.add(&counts));
         self.engine.class_added(id);
+    }
+
+    /// The bytes of a tenant's jobs.
+    pub fn stored(&mut self, tenant: &TenantId, bytes: u64) {
+        self.engine.tenants.count_stored_of(tenant, bytes);
     }
 
     pub fn named(&mut self, kind: RowKind, name: &str, json: &[u8]) {

@@ -132,7 +132,9 @@ impl Restore {
         let name = CronName::stored(name).map_err(|e| e.to_string())?;
         let schedule =
             Schedule::parse(&row.expression, &row.timezone).map_err(|e| e.to_string())?;
-        self.engine.crons.insert(name, Cron::restored(schedule, row));
+        let mut cron = Cron::restored(schedule, row);
+        self.engine.count_schedule(&mut cron, json.len() as u64);
+        self.engine.crons.insert(name, cron);
         Ok(())
     }
 

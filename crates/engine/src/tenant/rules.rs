@@ -24,6 +24,11 @@ impl Engine {
         lowered.map(|(_, lowered)| lowered).or_else(|| self.configured_cap(tenant))
     }
 
+    /// The tenant's own limit on stored bytes, or that of all tenants.
+    pub(crate) fn max_bytes_of(&self, tenant: TenantIx) -> Option<u64> {
+        self.tenants.get(tenant).config().max_bytes.or(self.config.max_bytes)
+    }
+
     /// The cap without a throttle.
     pub(crate) fn configured_cap(&self, tenant: TenantIx) -> Option<u32> {
         let max_concurrency = self.tenants.get(tenant).config().max_concurrency;

@@ -25,6 +25,8 @@ pub(crate) struct Tenant {
     deleted: bool,
     pub file: Option<Box<TenantConfig>>,
     pub jobs: JobCounts,
+    /// Bytes of its jobs and schedules; see [`Tenants::stored_bytes`].
+    stored: u64,
     pub classes: Vec<ClassId>,
     /// Classes with unfinished jobs, and those of them that have a limit.
     pub living_classes: u32,
@@ -69,6 +71,11 @@ impl Tenant {
         self.config().quota.unwrap_or_default()
     }
 
+    /// Bytes of its jobs and schedules that are stored or about to be.
+    pub fn stored(&self) -> u64 {
+        self.stored
+    }
+
     /// Its lowered weight while it is throttled.
     pub fn throttled(&self, now: Millis) -> Option<Weight> {
         self.row.throttle.as_ref().filter(|t| t.until > now).map(|t| t.effective)
@@ -86,6 +93,11 @@ pub(crate) struct Tenants {
     retired: BTreeSet<TenantIx>,
     /// Tenants with counts of the last minute, by the slot in which to trim them.
     recent: VecDeque<(u32, TenantIx)>,
+    /// Stored bytes of tenants that are not in the table: they only have schedules, or were deleted before
+    /// the deletion of their last jobs was committed.
+    unlisted: BTreeMap<TenantId, u64>,
+    /// Stored bytes of all tenants.
+    stored: u64,
 }
 
 impl Tenants {
@@ -102,6 +114,7 @@ impl Tenants {
             throttle: None,
             spared_until: None,
         };
+        let stored = self.unlisted.remove(&id).unwrap_or(0);
         let ix = TenantIx(self.all.add(Tenant {
             id: id.clone(),
             row,
@@ -110,6 +123,7 @@ impl Tenants {
             deleted: false,
             file: None,
             jobs: JobCounts::default(),
+            stored,
             classes: Vec::new(),
             living_classes: 0,
             limited_classes: 0,
@@ -170,6 +184,49 @@ impl Tenants {
             deleted && tenant.origin() == ConfigOrigin::Default && tenant.jobs.total() == 0
         });
         self.retired = retired.map(|(ix, _)| ix).collect();
+    }
+
+    /// The bytes of all tenants.
+    pub fn all_stored(&self) -> u64 {
+        self.stored
+    }
+
+    pub fn stored_bytes(&self, id: &TenantId) -> u64 {
+        match self.find(id) {
+            Some(ix) => self.get(ix).stored,
+            None => self.unlisted.get(id).copied().unwrap_or(0),
+        }
+    }
+
+    /// Counts bytes that the current batch writes.
+    pub fn count_stored(&mut self, ix: TenantIx, bytes: u64) {
+        self.get_mut(ix).stored += bytes;
+        self.stored += bytes;
+    }
+
+    /// The same for a tenant that need not be in the table.
+    pub fn count_stored_of(&mut self, id: &TenantId, bytes: u64) {
+        match self.find(id) {
+            Some(ix) => self.get_mut(ix).stored += bytes,
+            None if bytes > 0 => *self.unlisted.entry(id.clone()).or_default() += bytes,
+            None => {}
+        }
+        self.stored += bytes;
+    }
+
+    /// Counts bytes that were removed.
+    pub fn count_freed(&mut self, id: &TenantId, bytes: u64) {
+        debug_assert!(self.stored_bytes(id) >= bytes, "{id} cannot free more than it has");
+        self.stored = self.stored.saturating_sub(bytes);
+        if let Some(ix) = self.find(id) {
+            let tenant = self.get_mut(ix);
+            tenant.stored = tenant.stored.saturating_sub(bytes);
+        } else if let Some(stored) = self.unlisted.get_mut(id) {
+            *stored = stored.saturating_sub(bytes);
+            if *stored == 0 {
+                self.unlisted.remove(id);
+            }
+        }
     }
 
     /// Some tenant is or was configured.
@@ -259,6 +316,10 @@ impl Tenants {
     pub fn delete(&mut self, ix: TenantIx) {
         let tenant = self.all.get_mut(ix.0);
         tenant.deleted = true;
+        let stored = std::mem::take(&mut tenant.stored);
+        if stored > 0 {
+            self.unlisted.insert(tenant.id.clone(), stored);
+        }
         self.by_id.remove(&tenant.id);
         self.retired.remove(&ix);
     }

@@ -23,6 +23,9 @@ pub struct TenantConfig {
     /// Maximum number of scheduled jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_scheduled: Option<u64>,
+    /// Maximum number of stored bytes: bodies, results and errors of jobs, and schedules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
     /// Share of capacity relative to other tenants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<Weight>,

@@ -10,7 +10,7 @@ use crate::{Rejection, RequestLimits, json};
 
 const MAX_BOOST: i64 = 1_000;
 /// The largest counter that can be stored.
-const MAX_JOBS: u64 = i64::MAX as u64;
+const MAX_COUNT: u64 = i64::MAX as u64;
 /// Members of the object that are not fields of the configuration.
 const OTHER_MEMBERS: [&str; 3] = ["tenant_id", "reason", "limits"];
 
@@ -24,6 +24,7 @@ impl TenantConfig {
         "max_enqueue_rate",
         "max_queue_depth",
         "max_scheduled",
+        "max_bytes",
         "priority_boost",
         "max_priority",
         "quota",
@@ -62,11 +63,12 @@ impl TenantConfig {
                 self.max_concurrency = most.map(|most| most as u32);
             }
             "max_queue_depth" => {
-                self.max_queue_depth = optional(value, |v| whole(v, name, MAX_JOBS))?;
+                self.max_queue_depth = optional(value, |v| whole(v, name, MAX_COUNT))?;
             }
             "max_scheduled" => {
-                self.max_scheduled = optional(value, |v| whole(v, name, MAX_JOBS))?;
+                self.max_scheduled = optional(value, |v| whole(v, name, MAX_COUNT))?;
             }
+            "max_bytes" => self.max_bytes = optional(value, |v| whole(v, name, MAX_COUNT))?,
             "max_enqueue_rate" => {
                 self.max_enqueue_rate = optional(value, |v| parse_rate(v, name))?;
             }
@@ -186,6 +188,7 @@ mod tests {
             (json!({"quota": "medium"}), "quota"),
             (json!({"limits": 5}), "limits"),
             (json!({"max_queue_depth": u64::MAX}), "max_queue_depth"),
+            (json!({"max_bytes": "1mb"}), "max_bytes"),
             (
                 json!({"max_enqueue_rate": {"limit": 1, "period": "PT1S", "burst": 2}}),
                 "max_enqueue_rate.burst",

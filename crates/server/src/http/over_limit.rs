@@ -11,13 +11,19 @@ use super::error::ApiError;
 /// not fit into an empty queue either.
 pub(super) fn error(refusal: Refusal) -> ApiError {
     match refusal {
-        Refusal::TenantLimit { tenant, limit, current, maximum, retry_ms } => {
+        Refusal::TenantLimit { tenant, limit, current, maximum, retry_ms, job_too_large } => {
             let text = match retry_ms {
                 Some(_) => format!("Tenant '{tenant}' has exceeded {limit} ({maximum})"),
+                None if job_too_large => {
+                    format!(
+                        "A job is larger than all that tenant '{tenant}' may store: {limit} is {maximum}"
+                    )
+                }
                 None => format!("Tenant '{tenant}' can never have this much: {limit} is {maximum}"),
             };
             let status = match retry_ms {
                 Some(_) => StatusCode::TOO_MANY_REQUESTS,
+                None if job_too_large => StatusCode::PAYLOAD_TOO_LARGE,
                 None => StatusCode::UNPROCESSABLE_ENTITY,
             };
             let error = ApiError::new(status, "TENANT_LIMIT_EXCEEDED", text)
@@ -25,6 +31,14 @@ pub(super) fn error(refusal: Refusal) -> ApiError {
                 .member("limit", limit)
                 .member("current", current)
                 .member("maximum", maximum);
+            if limit == "max_bytes" && retry_ms.is_some() {
+                let hint = "Delete finished jobs, keep them for a shorter time, or raise the limit; then send the \
+                            jobs again.";
+                return with_retry(error, retry_ms, maximum, "limit").hint(hint);
+            }
+            if job_too_large && maximum > 0 {
+                return error.hint("Send a smaller job, or raise the limit.");
+            }
             with_retry(error, retry_ms, maximum, "limit")
         }
         Refusal::QueueFull { queue, tenant, depth, bound, in_bytes, strategy, retry_ms } => {

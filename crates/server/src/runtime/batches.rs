@@ -50,8 +50,9 @@ impl<R: Reader> EngineLoop<R> {
 
     pub(super) fn handle_store_report(&mut self, report: StoreReport) {
         match report {
-            StoreReport::Committed(number) => {
+            StoreReport::Committed(number, committed) => {
                 self.pacing.finished();
+                self.engine.note_freed(&committed.freed);
                 self.in_flight.committed(number);
                 self.resolver.tidy(&self.engine);
             }

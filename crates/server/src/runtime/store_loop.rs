@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use rota_engine::{Config, Engine, Restore};
 use rota_model::mutation::{Counts, RowKind};
-use rota_model::{Class, ClassId, Live};
-use rota_store::{Batch, CommitError, HistoryRow, Loaded, Sink, Store, StoreError};
+use rota_model::{Class, ClassId, Live, TenantId};
+use rota_store::{Batch, CommitError, Committed, HistoryRow, Loaded, Sink, Store, StoreError};
 use tokio::runtime::Handle as Tokio;
 use tokio::sync::mpsc;
 
@@ -35,7 +35,7 @@ pub(super) enum Work {
 #[derive(Debug)]
 pub(super) enum StoreReport {
     /// The batch with this number was committed.
-    Committed(u64),
+    Committed(u64, Committed),
     /// The disk is full: neither this batch nor any after it was written.
     DiskFull,
     /// The disk has space again.
@@ -122,11 +122,11 @@ impl<S: Store> StoreLoop<S> {
     /// Commits a batch and releases its answers. Returns false if it was not written.
     fn commit(&mut self, batch: &Batch, mut release: Release) -> bool {
         match self.tokio.block_on(self.store.commit(batch)) {
-            Ok(()) => {
+            Ok(committed) => {
                 self.keys.apply(std::mem::take(&mut release.keys));
                 self.request_limits.apply(std::mem::take(&mut release.request_limits));
                 self.release(release);
-                self.mailbox.put_report(StoreReport::Committed(batch.number));
+                self.mailbox.put_report(StoreReport::Committed(batch.number, committed));
                 true
             }
             Err(CommitError::Full(cause)) => {
@@ -164,6 +164,10 @@ struct RestoreSink(Restore);
 impl Sink for RestoreSink {
     fn class(&mut self, id: ClassId, class: Class, counts: Counts) {
         self.0.class(id, class, counts);
+    }
+
+    fn stored(&mut self, tenant: TenantId, bytes: u64) {
+        self.0.stored(&tenant, bytes);
     }
 
     fn named(&mut self, kind: RowKind, name: std::sync::Arc<str>, json: bytes::Bytes) {

@@ -2,6 +2,7 @@
 //! data, so dropping everything else simulates a crash.
 
 mod apply;
+mod stored_bytes;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +12,9 @@ use rota_model::audit::{AuditRow, AuditStub};
 use rota_model::{
     Class, ClassId, DeadShardId, Done, DueReplay, ErrorRow, JobId, Live, Millis, Replays, Seq,
 };
-use rota_store::{Batch, Counts, Found, HistoryRow, JobRow, Loaded, NewRow, Period, RowKind, Sink};
+use rota_store::{
+    Batch, Committed, Counts, Found, HistoryRow, JobRow, Loaded, NewRow, Period, RowKind, Sink,
+};
 
 #[derive(Debug, Clone, Default)]
 pub struct MemoryStore {
@@ -32,16 +35,21 @@ pub struct MemoryStore {
 
 impl MemoryStore {
     /// Makes a batch durable. An error is a broken invariant, never an ordinary answer.
-    pub fn commit(&mut self, batch: &Batch) -> Result<(), String> {
+    pub fn commit(&mut self, batch: &Batch) -> Result<Committed, String> {
         if batch.number != self.meta.number + 1 {
             return Err(format!("batch {} does not follow {}", batch.number, self.meta.number));
         }
         if batch.now < self.meta.now || batch.next_seq < self.meta.next_seq {
             return Err(format!("batch {} goes back", batch.number));
         }
+        let mut freed = BTreeMap::new();
         for mutation in &batch.mutations {
+            let before = self.bytes_before(mutation);
             self.apply(batch.number, mutation)
                 .map_err(|problem| format!("batch {}: {problem}", batch.number))?;
+            if let Some((tenant, bytes)) = self.freed_by(mutation, before) {
+                *freed.entry(tenant).or_default() += bytes;
+            }
         }
         if let Some((seq, _)) = self.jobs.last_key_value()
             && *seq >= batch.next_seq
@@ -50,7 +58,7 @@ impl MemoryStore {
         }
         self.meta =
             Loaded { number: batch.number, now: batch.now, next_seq: batch.next_seq, ..self.meta };
-        Ok(())
+        Ok(Committed { freed: freed.into_iter().collect() })
     }
 
     /// Everything an engine keeps in memory. Classes go through their JSON, as on a real disk.
@@ -59,6 +67,9 @@ impl MemoryStore {
             let json = serde_json::to_vec(&**class).map_err(|e| e.to_string())?;
             let class = serde_json::from_slice(&json).map_err(|e| e.to_string())?;
             sink.class(id, class, self.counts_of(id));
+        }
+        for (tenant, bytes) in self.stored_bytes() {
+            sink.stored(tenant, bytes);
         }
         for ((kind, name), json) in &self.named {
             sink.named(*kind, name.clone(), json.clone());

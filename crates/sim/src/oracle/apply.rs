@@ -48,6 +48,7 @@ impl World {
         };
         for mutation in &step.mutations {
             self.mutate(mutation, &mut context)?;
+            self.count_bytes(mutation, step.batch);
         }
         if let Some((_, claim)) = context.claims.front() {
             let message = format!("job {} was handed out but not claimed", claim.seq);

@@ -11,6 +11,7 @@ use crate::runtime::Step;
 impl World {
     /// A command takes effect before anything is handed out.
     pub(super) fn control(&mut self, step: &Step) {
+        self.stored.reported(step.reported);
         if is_refused(step) {
             return;
         }

@@ -21,24 +21,27 @@ pub struct ExceededQuotas {
     possible: BTreeSet<(TenantId, &'static str)>,
 }
 
-const NAMES: [&str; 3] = ["max_queue_depth", "max_scheduled", "max_enqueue_rate"];
+const NAMES: [&str; 4] = ["max_queue_depth", "max_scheduled", "max_bytes", "max_enqueue_rate"];
 
 impl World {
     /// What these jobs would cross if they came in now.
     fn exceeded_by(&self, jobs: &[NewJob]) -> ExceededQuotas {
-        let mut brought: BTreeMap<&TenantId, (u64, u64)> = BTreeMap::new();
+        let mut brought: BTreeMap<&TenantId, (u64, u64, u64)> = BTreeMap::new();
         for job in jobs {
             let later = !job.pending && job.start_at.is_some_and(|at| at > self.wall);
-            let (all, scheduled) = brought.entry(&job.class.tenant).or_default();
+            let (all, scheduled, bytes) = brought.entry(&job.class.tenant).or_default();
             (*all, *scheduled) = (*all + 1, *scheduled + u64::from(later));
+            *bytes += job.body.len() as u64;
         }
         let mut exceeded = ExceededQuotas::default();
-        for (id, (all, scheduled)) in brought {
+        for (id, (all, scheduled, bytes)) in brought {
             let config = self.tenant(id);
             let load = self.load(|_, tenant| tenant == id);
             let depth = config.max_queue_depth.is_some_and(|most| load.depth + all > most);
             let most = config.max_scheduled.filter(|_| scheduled > 0);
             let later = most.is_some_and(|most| load.scheduled + scheduled > most);
+            let stored = self.stored.of(id) + bytes;
+            let large = config.max_bytes.is_some_and(|most| stored > most);
             let (mut rate, mut perhaps) = (false, false);
             if let Some(limit) = config.max_enqueue_rate {
                 let from = self.at as i64 - limit.period_ms as i64;
@@ -48,7 +51,7 @@ impl World {
                 rate = known + all > u64::from(limit.limit);
                 perhaps = most + all > u64::from(limit.limit);
             }
-            let all = [(depth, depth), (later, later), (rate, perhaps)];
+            let all = [(depth, depth), (later, later), (large, large), (rate, perhaps)];
             for (name, (certain, possible)) in NAMES.into_iter().zip(all) {
                 exceeded.certain.extend(certain.then(|| (id.clone(), name)));
                 exceeded.possible.extend(possible.then(|| (id.clone(), name)));
@@ -115,6 +118,7 @@ impl World {
                 let said = match *limit {
                     "max_queue_depth" => config.max_queue_depth,
                     "max_scheduled" => config.max_scheduled,
+                    "max_bytes" => config.max_bytes,
                     _ => config.max_enqueue_rate.map(|rate| u64::from(rate.limit)),
                 };
                 let right = *soft == self.is_soft(tenant) && said == Some(*maximum);

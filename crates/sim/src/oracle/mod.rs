@@ -27,6 +27,7 @@ mod schedules;
 mod shown_counts;
 mod shown_figures;
 mod step_context;
+mod stored_bytes;
 mod stored_time;
 mod tenants;
 mod throttles;
@@ -159,6 +160,7 @@ impl Oracle {
             })?;
         }
         world.check_audit(store)?;
+        world.check_bytes_in(store)?;
         self.clients.check_kept(world)
     }
 }

@@ -8,6 +8,7 @@ use rota_model::{Ending, QueueName, Quota, Seq, State, TenantId};
 use rota_store::{Finish, Mutation};
 
 use super::step_context::StepContext;
+use super::stored_bytes::written_by;
 use super::stored_time::Moment;
 use super::violation::{Check, Rule, ensure};
 use super::world::World;
@@ -87,6 +88,13 @@ impl World {
         ensure(most.is_none_or(|most| load.scheduled <= most + since), Rule::Quota, || {
             format!("{id} has {} scheduled: {config:?}", load.scheduled)
         })?;
+        // What the step wrote besides the jobs is never refused.
+        let besides = context.step.mutations.iter().filter(|m| !matches!(m, Mutation::Insert(..)));
+        let besides: u64 = besides.map(written_by).sum();
+        let stored = self.stored.of(id);
+        ensure(config.max_bytes.is_none_or(|most| stored <= most + besides), Rule::Quota, || {
+            format!("{id} has {stored} bytes stored: {config:?}")
+        })?;
         let Some(rate) = config.max_enqueue_rate else { return Ok(()) };
         let arrivals = self.tenants.get(id).map_or(&[][..], |tenant| &tenant.arrivals);
         let from = self.at as i64 - rate.period_ms as i64;
@@ -126,7 +134,7 @@ impl World {
     /// A refusal says what is.
     fn check_refusal(&self, refusal: &Refusal, jobs: &[NewJob]) -> Check {
         let right = match refusal {
-            Refusal::TenantLimit { tenant, limit, current, maximum, .. } => {
+            Refusal::TenantLimit { tenant, limit, current, maximum, retry_ms, job_too_large } => {
                 let config = self.tenant(tenant);
                 let hard = config.quota != Some(Quota::Soft);
                 let brought = jobs.iter().filter(|job| job.class.tenant == *tenant);
@@ -143,6 +151,16 @@ impl World {
                         *current == load.scheduled
                             && config.max_scheduled == Some(*maximum)
                             && current + brought.filter(later).count() as u64 > *maximum
+                    }
+                    "max_bytes" => {
+                        let sizes = brought.map(|job| job.body.len() as u64);
+                        let (more, largest) =
+                            sizes.fold((0, 0), |(sum, max), size| (sum + size, size.max(max)));
+                        *current == self.stored.of(tenant)
+                            && config.max_bytes == Some(*maximum)
+                            && current + more > *maximum
+                            && retry_ms.is_some() == (more <= *maximum)
+                            && *job_too_large == (largest > *maximum)
                     }
                     _ => config.max_enqueue_rate.is_some_and(|rate| {
                         let arrivals = self.tenants.get(tenant).map_or(&[][..], |t| &t.arrivals);

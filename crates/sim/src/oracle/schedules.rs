@@ -119,7 +119,9 @@ impl World {
             lately < u64::from(rate.limit)
         });
         let shallow = config.max_queue_depth.is_none_or(|most| depth + more <= most);
-        config.quota == Some(Quota::Soft) || slow && shallow
+        let bytes = self.stored.of(id) + more * LARGEST_RUN;
+        let small = config.max_bytes.is_none_or(|most| bytes <= most);
+        config.quota == Some(Quota::Soft) || slow && shallow && small
     }
 
     fn bounds_have_room(&self, cron: &Cron, bounds: Bounds, more: u64) -> bool {

@@ -18,6 +18,7 @@ impl World {
         self.check_listed(engine)?;
         self.check_figures(engine)?;
         self.check_weights_shown(engine)?;
+        self.check_stored_bytes(engine)?;
         let (shown, waiting) = (engine.waiting_fetches(), self.waiters.len());
         ensure(shown == waiting, Rule::Waiting, || {
             format!("{shown} fetches are said to wait; {waiting} do")

@@ -16,6 +16,7 @@ use super::debts::Debts;
 use super::limits::{Key, Partition};
 use super::pools::Pool;
 use super::queue_turns::QueueTurns;
+use super::stored_bytes::StoredBytes;
 use super::stored_time::Restart;
 use super::tenants::Tenant;
 use super::turns::Turns;
@@ -59,6 +60,7 @@ pub struct World {
     /// How often each rule has replayed each job of the dead letter.
     pub replayed: BTreeMap<(Seq, String), u32>,
     pub audit: AuditLog,
+    pub stored: StoredBytes,
 }
 
 #[derive(Clone)]
@@ -196,6 +198,7 @@ impl World {
             turns: Turns::default(),
             replayed: BTreeMap::new(),
             audit: AuditLog::default(),
+            stored: StoredBytes::default(),
         }
     }
 
@@ -227,6 +230,7 @@ impl World {
         (self.at, self.wall) = (at, wall);
         self.waiters.clear();
         self.blocked.clear();
+        self.stored.reported(u64::MAX);
         for worker in self.workers.values_mut() {
             (worker.last_seen, worker.says_quiet) = (at, false);
         }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rota_engine::{Command, Config, Engine, InFlight, Now, Restore};
 use rota_model::audit::AuditOutcome;
-use rota_model::{Class, ClassId, Live, State};
+use rota_model::{Class, ClassId, Live, State, TenantId};
 use rota_store::{Counts, HistoryRow, RowKind, Sink};
 
 use crate::MemoryStore;
@@ -38,6 +38,8 @@ pub struct Runtime {
     sealed: VecDeque<Sealed>,
     /// Committed, but nobody has been told.
     unreported: VecDeque<Sealed>,
+    /// The last batch that the engine was told of.
+    reported: u64,
     /// Whether due things are done before the jobs of a command are looked up.
     falsify: Option<Sabotage>,
 }
@@ -64,6 +66,7 @@ impl Runtime {
             open: Sealed::numbered(1),
             sealed: VecDeque::new(),
             unreported: VecDeque::new(),
+            reported: 0,
             falsify,
         }
     }
@@ -123,7 +126,8 @@ impl Runtime {
         let seed = self.entropy.next();
         self.engine = self.rebuilt(now, seed)?;
         self.in_flight = InFlight::new(seed);
-        self.open = Sealed::numbered(self.store.loaded().number + 1);
+        self.reported = self.store.loaded().number;
+        self.open = Sealed::numbered(self.reported + 1);
         self.sealed.clear();
         self.unreported.clear();
         Ok(())
@@ -167,6 +171,8 @@ impl Runtime {
         let step = Rc::new(Step {
             number: self.next_step,
             ticket,
+            batch,
+            reported: self.reported,
             at: clock.elapsed(),
             now,
             command,
@@ -192,6 +198,10 @@ struct Restoring(Restore);
 impl Sink for Restoring {
     fn class(&mut self, id: ClassId, class: Class, counts: Counts) {
         self.0.class(id, class, counts);
+    }
+
+    fn stored(&mut self, tenant: TenantId, bytes: u64) {
+        self.0.stored(&tenant, bytes);
     }
 
     fn named(&mut self, kind: RowKind, name: Arc<str>, json: Bytes) {

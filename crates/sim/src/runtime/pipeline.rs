@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use rota_model::{Millis, Seq};
-use rota_store::{Batch, Mutation};
+use rota_store::{Batch, Committed, Mutation};
 
 use super::{Runtime, Step};
+use crate::sabotage::Sabotage;
 
 /// The most batches that wait for the store while the engine goes on.
 const MOST_SEALED: usize = 2;
@@ -19,6 +20,8 @@ pub struct Sealed {
     next_seq: Seq,
     /// What the batch holds besides the changes of its steps.
     besides: Vec<Mutation>,
+    /// What the store said of the commit.
+    committed: Committed,
 }
 
 impl Sealed {
@@ -44,17 +47,21 @@ impl Runtime {
 
     /// The store commits the oldest batch that it has been given.
     pub fn commit(&mut self) -> Result<(), String> {
-        let Some(sealed) = self.sealed.pop_front() else {
+        let Some(mut sealed) = self.sealed.pop_front() else {
             return Ok(());
         };
         let mutations = sealed.steps.iter().flat_map(|step| &step.mutations);
         let mutations = mutations.chain(&sealed.besides);
-        self.store.commit(&Batch {
+        let committed = self.store.commit(&Batch {
             number: sealed.number,
             now: sealed.now,
             next_seq: sealed.next_seq,
             mutations: mutations.cloned().collect(),
         })?;
+        sealed.committed = committed;
+        if self.falsify == Some(Sabotage::LostBytes) {
+            sealed.committed.freed.clear();
+        }
         self.unreported.push_back(sealed);
         Ok(())
     }
@@ -69,6 +76,8 @@ impl Runtime {
     pub fn report(&mut self) -> Option<Sealed> {
         let sealed = self.unreported.pop_front()?;
         self.in_flight.committed(sealed.number);
+        self.reported = sealed.number;
+        self.engine.note_freed(&sealed.committed.freed);
         Some(sealed)
     }
 

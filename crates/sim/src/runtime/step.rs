@@ -13,6 +13,10 @@ use crate::request::Ticket;
 pub struct Step {
     pub number: u64,
     pub ticket: Ticket,
+    /// The batch that makes it durable.
+    pub batch: u64,
+    /// The last batch whose commit was reported to the engine before.
+    pub reported: u64,
     /// The true time of the simulation, in milliseconds.
     pub at: u64,
     pub now: Now,

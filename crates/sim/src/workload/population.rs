@@ -191,6 +191,9 @@ pub(super) fn tenant_config(rng: &mut Rng, quotas: bool) -> TenantConfig {
         config.max_scheduled = rng.one_of([None, Some(0), Some(2)]);
         config.max_enqueue_rate = rng.percent(50).then(|| rate(rng));
         config.quota = rng.one_of([None, Some(Quota::Hard), Some(Quota::Soft)]);
+        // A copy: other choices stay what they were for a seed.
+        config.max_bytes =
+            rng.clone().fork().one_of([None, None, None, Some(20), Some(400), Some(4_000)]);
     }
     config
 }

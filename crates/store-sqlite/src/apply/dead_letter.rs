@@ -23,6 +23,8 @@ impl Applier<'_> {
     /// Lists skip zones by class, so the zone of the job must name its new class.
     pub(super) fn rewrite(&mut self, rewrite: &Rewrite) -> Result<(), InternalError> {
         let (seq, class) = (key(rewrite.seq), rewrite.class.0);
+        self.count_removed("SELECT class, length(body) FROM jobs WHERE seq = ?1", rewrite.seq)?;
+        self.bytes.wrote(rewrite.class, rewrite.body.len());
         let changed = self.run(
             "UPDATE jobs SET class = ?2, body = ?3 WHERE seq = ?1",
             (seq, class, &rewrite.body[..]),
@@ -36,7 +38,13 @@ impl Applier<'_> {
         self.zones.change_class(self.conn, seq, rewrite.class)
     }
 
-    pub(super) fn put_replays(&self, seq: Seq, json: &Bytes) -> Result<(), InternalError> {
+    pub(super) fn put_replays(&mut self, seq: Seq, json: &Bytes) -> Result<(), InternalError> {
+        self.count_removed(
+            "SELECT class, length(json) FROM replays JOIN jobs USING (seq) WHERE seq = ?1",
+            seq,
+        )?;
+        let class = self.class_of(seq)?;
+        self.bytes.wrote(class, json.len());
         self.run(
             "INSERT OR REPLACE INTO replays (seq, json) VALUES (?1, ?2)",
             (key(seq), &json[..]),

@@ -1,7 +1,8 @@
 //! Inserting, claiming, finishing, reviving and deleting jobs.
 
-use rota_model::{ErrorRow, Live, Millis, Seq};
+use rota_model::{ClassId, ErrorRow, Live, Millis, Seq};
 use rota_store::{Claim, ERRORS_KEPT, Finish, NewRow};
+use rusqlite::OptionalExtension;
 
 use super::Applier;
 use crate::internal_error::InternalError;
@@ -18,6 +19,7 @@ impl Applier<'_> {
             new.created.0,
             &new.body[..],
         ))?;
+        self.bytes.wrote(new.class, new.body.len());
         self.zones.add_job(self.conn, key(new.seq), new.class)?;
         if is_plain(live) {
             self.insert_plain.execute((
@@ -89,9 +91,13 @@ impl Applier<'_> {
             if row.get::<_, i64>(0)? != key(finish.seq) {
                 return Err(wrong_state("finish", finish.seq));
             }
+            let class = row.get(1)?;
+            if let Some(result) = &finish.result {
+                self.bytes.wrote(ClassId(class), result.len());
+            }
             self.insert_done.execute((
                 key(finish.seq),
-                row.get::<_, u32>(1)?,
+                class,
                 finish.ending.code(),
                 finish.at.0,
                 row.get::<_, u32>(2)?,
@@ -120,6 +126,7 @@ impl Applier<'_> {
             (key(seq), enqueued.0),
         )?;
         expect_one(changed, "revive", seq)?;
+        self.count_removed("SELECT class, length(result) FROM done WHERE seq = ?1", seq)?;
         self.delete_done.execute([key(seq), key(seq)])?;
         self.delete_dead.execute([key(seq), key(seq)])?;
         Ok(())
@@ -130,6 +137,7 @@ impl Applier<'_> {
         deletions.sort_unstable();
         for run in deletions.chunk_by(|a, b| a.0 + 1 == b.0) {
             let range = [key(run[0]), key(run[run.len() - 1])];
+            self.count_deleted(range)?;
             let mut deleted = self.delete_done.execute(range)?;
             if deleted < run.len() {
                 deleted += self.delete_live.execute(range)?;
@@ -146,18 +154,47 @@ impl Applier<'_> {
         Ok(())
     }
 
-    pub(super) fn add_error(&self, row: &ErrorRow) -> Result<(), InternalError> {
+    fn count_deleted(&mut self, range: [i64; 2]) -> Result<(), InternalError> {
+        let mut rows = self.select_sizes.query(range)?;
+        while let Some(row) = rows.next()? {
+            self.bytes.removed(row.get(0)?, row.get(1)?);
+        }
+        Ok(())
+    }
+
+    /// Counts bytes of a job that are about to be removed. The query returns its class and their number.
+    pub(super) fn count_removed(&mut self, sql: &str, seq: Seq) -> Result<(), InternalError> {
+        let mut statement = self.conn.prepare_cached(sql)?;
+        let mut rows = statement.query([key(seq)])?;
+        while let Some(row) = rows.next()? {
+            self.bytes.removed(row.get(0)?, row.get::<_, Option<i64>>(1)?.unwrap_or(0));
+        }
+        Ok(())
+    }
+
+    pub(super) fn class_of(&self, seq: Seq) -> Result<ClassId, InternalError> {
+        let mut statement = self.conn.prepare_cached("SELECT class FROM jobs WHERE seq = ?1")?;
+        let class = statement.query_row([key(seq)], |row| row.get(0)).optional()?;
+        class.map(ClassId).ok_or_else(|| wrong_state("add to", seq))
+    }
+
+    pub(super) fn add_error(&mut self, row: &ErrorRow) -> Result<(), InternalError> {
+        let class = self.class_of(row.seq)?;
+        self.bytes.wrote(class, row.json.len());
         self.run(
             "INSERT INTO errors (seq, n, attempt, json) \
              SELECT ?1, coalesce(max(n), 0) + 1, ?2, ?3 FROM errors WHERE seq = ?1",
             (key(row.seq), row.attempt, &row.json[..]),
         )?;
-        self.run(
+        let mut oldest = self.conn.prepare_cached(
             "DELETE FROM errors WHERE seq = ?1 \
-             AND n <= (SELECT max(n) FROM errors WHERE seq = ?1) - ?2",
-            (key(row.seq), ERRORS_KEPT as i64),
-        )
-        .map(drop)
+             AND n <= (SELECT max(n) FROM errors WHERE seq = ?1) - ?2 RETURNING length(json)",
+        )?;
+        let mut rows = oldest.query((key(row.seq), ERRORS_KEPT as i64))?;
+        while let Some(row) = rows.next()? {
+            self.bytes.removed(class.0, row.get(0)?);
+        }
+        Ok(())
     }
 }
 

@@ -16,6 +16,7 @@ use rota_store::{Claim, Finish, Mutation};
 use rusqlite::{CachedStatement, Connection, Params};
 
 use crate::internal_error::InternalError;
+use crate::stored_bytes::ByteCounter;
 use crate::zones::OpenZones;
 
 /// Applies one batch. The most frequent statements are fetched from the statement cache once per
@@ -23,6 +24,7 @@ use crate::zones::OpenZones;
 pub(crate) struct Applier<'c> {
     conn: &'c Connection,
     zones: &'c mut OpenZones,
+    bytes: &'c mut ByteCounter,
     /// The batch's number, which is the key of its journal entry.
     batch_number: u64,
     insert_job: CachedStatement<'c>,
@@ -37,6 +39,7 @@ pub(crate) struct Applier<'c> {
     delete_errors: CachedStatement<'c>,
     delete_dead: CachedStatement<'c>,
     delete_replays: CachedStatement<'c>,
+    select_sizes: CachedStatement<'c>,
     put_counts: CachedStatement<'c>,
     /// Sequence numbers of the jobs that this batch finishes, comma-separated, by purge time.
     purges: BTreeMap<i64, String>,
@@ -46,11 +49,13 @@ impl<'c> Applier<'c> {
     pub(crate) fn new(
         conn: &'c Connection,
         zones: &'c mut OpenZones,
+        bytes: &'c mut ByteCounter,
         batch_number: u64,
     ) -> Result<Self, InternalError> {
         Ok(Self {
             conn,
             zones,
+            bytes,
             batch_number,
             insert_job: conn.prepare_cached(
                 "INSERT INTO jobs (seq, id, given, class, created, body) \
@@ -84,6 +89,16 @@ impl<'c> Applier<'c> {
             delete_dead: conn.prepare_cached("DELETE FROM dead WHERE seq BETWEEN ?1 AND ?2")?,
             delete_replays: conn
                 .prepare_cached("DELETE FROM replays WHERE seq BETWEEN ?1 AND ?2")?,
+            // `length` does not read the blob. `CROSS JOIN` keeps the order: most jobs have no errors.
+            select_sizes: conn.prepare_cached(
+                "SELECT class, length(body) FROM jobs WHERE seq BETWEEN ?1 AND ?2 \
+                 UNION ALL SELECT class, length(result) FROM done \
+                 WHERE seq BETWEEN ?1 AND ?2 AND result IS NOT NULL \
+                 UNION ALL SELECT class, length(json) FROM errors CROSS JOIN jobs USING (seq) \
+                 WHERE errors.seq BETWEEN ?1 AND ?2 \
+                 UNION ALL SELECT class, length(json) FROM replays CROSS JOIN jobs USING (seq) \
+                 WHERE replays.seq BETWEEN ?1 AND ?2",
+            )?,
             put_counts: conn.prepare_cached(
                 "INSERT INTO counts (class, completed, cancelled, dead_letter, discarded, expired) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (class) DO UPDATE SET \

@@ -17,7 +17,8 @@ impl Applier<'_> {
         Ok(())
     }
 
-    pub(super) fn put_class(&self, id: ClassId, class: &Class) -> Result<(), InternalError> {
+    pub(super) fn put_class(&mut self, id: ClassId, class: &Class) -> Result<(), InternalError> {
+        self.bytes.class_added(id, class);
         let json = serde_json::to_string(class).map_err(|error| {
             InternalError::Rejected(format!("class {} cannot be written: {error}", id.0))
         })?;
@@ -27,7 +28,8 @@ impl Applier<'_> {
         ).map(drop)
     }
 
-    pub(super) fn drop_class(&self, id: ClassId) -> Result<(), InternalError> {
+    pub(super) fn drop_class(&mut self, id: ClassId) -> Result<(), InternalError> {
+        self.bytes.class_dropped(self.conn, id)?;
         self.run("DELETE FROM classes WHERE id = ?1", [id.0])?;
         self.run("DELETE FROM counts WHERE class = ?1", [id.0]).map(drop)
     }

@@ -33,6 +33,7 @@ pub enum Rule {
     JournalAhead,
     DeadLetterMismatch,
     AuditLog,
+    StoredBytes,
 }
 
 impl Rule {
@@ -93,6 +94,7 @@ impl Rule {
                 ("dead_letter", "jobs of the dead letter that are listed or counted wrongly")
             }
             Rule::AuditLog => ("audit_log", "the audit log was changed outside of Rota"),
+            Rule::StoredBytes => ("stored_bytes", "tenants whose stored bytes are counted wrongly"),
             Rule::JournalAhead => {
                 ("journal_ahead", "entries of the journal of commits that were not made yet")
             }

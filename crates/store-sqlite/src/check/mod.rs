@@ -10,6 +10,7 @@ mod jobs;
 mod other_tables;
 mod purge_list;
 mod sqlite;
+mod stored_bytes;
 mod zone_lookup;
 
 pub use audit_log::{AuditLog, verify_audit_log};
@@ -81,6 +82,8 @@ pub fn check(snapshot: &Snapshot, depth: Depth) -> Report {
     damages.record_error(dead_letter);
     let audit_log = audit_log::check(snapshot, &mut damages);
     damages.record_error(audit_log);
+    let stored_bytes = stored_bytes::check(snapshot, &mut damages);
+    damages.record_error(stored_bytes);
     Report { census, damages: damages.into() }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::directory::{Directory, block_on};
 use bytes::Bytes;
-use rota_model::{Class, ClassId, JobId, Live, Millis, Seq};
+use rota_model::{Class, ClassId, JobId, Live, Millis, Seq, TenantId};
 use rota_store::suite::Fixture;
 use rota_store::{
     Batch, CommitError, Counts, HistoryRow, Loaded, Mutation, NewRow, RowKind, Sink, Store,
@@ -118,7 +118,7 @@ fn use_it(directory: &Directory) -> Result<(), String> {
         .chain((400..500).map(insert))
         .collect();
     match block_on(store.commit(&batch(loaded.number + 1, mutations))) {
-        Ok(()) => Ok(()),
+        Ok(_) => Ok(()),
         // A row that has become invisible counts as found damage, too.
         Err(CommitError::Fatal(message)) if message.contains("not where it should be") => {
             Err(format!("damaged: {message}"))
@@ -147,6 +147,7 @@ fn insert(seq: u64) -> Mutation {
 struct Ignore;
 
 impl Sink for Ignore {
+    fn stored(&mut self, _: TenantId, _: u64) {}
     fn class(&mut self, _: ClassId, _: Class, _: Counts) {}
     fn named(&mut self, _: RowKind, _: std::sync::Arc<str>, _: Bytes) {}
     fn live(&mut self, _: Live) {}

@@ -130,7 +130,7 @@ fn a_full_disk_can_be_backed_up_to_another() {
 fn fill(store: &mut SqliteStore) -> u64 {
     for number in 1..10_000 {
         match block_on(store.commit(&batch(number))) {
-            Ok(()) => {}
+            Ok(_) => {}
             Err(CommitError::Full(_)) => return number - 1,
             Err(error) => panic!("batch {number}: {error}"),
         }

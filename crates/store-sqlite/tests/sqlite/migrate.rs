@@ -202,6 +202,37 @@ fn dead_jobs_of_an_older_format_are_in_the_dead_letter() {
     }
 }
 
+#[test]
+fn the_bytes_of_older_jobs_are_counted_once() {
+    for format in 1..FORMAT {
+        let directory = older(format);
+        drop(directory.open());
+        let tenant = filled::class("mail").tenant.to_string();
+        assert_eq!(stored(&directory), [(tenant, 20_010)], "format {format}");
+        assert_sound(&directory);
+    }
+}
+
+/// Such files were written before the format was released.
+#[test]
+fn a_file_without_counted_bytes_is_counted_when_it_is_opened() {
+    let directory = filled::closed();
+    let before = stored(&directory);
+    assert!(!before.is_empty());
+    filled::run(&directory, "DROP TABLE stored");
+    assert_sound(&directory);
+    drop(directory.open());
+    assert_eq!(stored(&directory), before);
+    assert_sound(&directory);
+}
+
+fn stored(directory: &Directory) -> Vec<(String, i64)> {
+    let conn = Connection::open(directory.file("rota.db")).unwrap();
+    let mut rows = conn.prepare("SELECT tenant, bytes FROM stored").unwrap();
+    let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
 /// `rota doctor` reports damage; a migration ignores it.
 #[test]
 fn a_live_job_without_a_body_is_migrated_too() {

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rota_model::audit::AuditStub;
 use rota_model::usage::{Usage, UsagePer};
-use rota_model::{Class, ClassId, DeadShardId, Done, DueReplay, JobId, Live, Millis, Overdue, Seq};
+use rota_model::{
+    Class, ClassId, DeadShardId, Done, DueReplay, JobId, Live, Millis, Overdue, Seq, TenantId,
+};
 
 use super::Fixture;
 use crate::{
-    AuditPage, AuditQuery, Batch, Body, CommitError, Counts, Found, HistoryRow, ListPage,
-    ListQuery, Loaded, Mutation, Period, Reader, Record, RowKind, Sink, Store,
+    AuditPage, AuditQuery, Batch, Body, CommitError, Committed, Counts, Found, HistoryRow,
+    ListPage, ListQuery, Loaded, Mutation, Period, Reader, Record, RowKind, Sink, Store,
 };
 
 pub(super) struct Driver<'f, F: Fixture> {
@@ -56,9 +58,9 @@ impl<'f, F: Fixture> Driver<'f, F> {
         }
     }
 
-    pub(super) fn commit(&mut self, mutations: Vec<Mutation>) {
+    pub(super) fn commit(&mut self, mutations: Vec<Mutation>) -> Committed {
         let batch = self.next_batch(mutations);
-        self.try_commit(&batch).expect("the batch commits");
+        self.try_commit(&batch).expect("the batch commits")
     }
 
     pub(super) fn commit_at(&mut self, now: Millis, mutations: Vec<Mutation>) {
@@ -66,11 +68,11 @@ impl<'f, F: Fixture> Driver<'f, F> {
         self.try_commit(&batch).expect("the batch commits");
     }
 
-    pub(super) fn try_commit(&mut self, batch: &Batch) -> Result<(), CommitError> {
-        self.fixture.block_on(self.store.commit(batch))?;
+    pub(super) fn try_commit(&mut self, batch: &Batch) -> Result<Committed, CommitError> {
+        let committed = self.fixture.block_on(self.store.commit(batch))?;
         self.last =
             Loaded { number: batch.number, now: batch.now, next_seq: batch.next_seq, ..self.last };
-        Ok(())
+        Ok(committed)
     }
 
     pub(super) fn tidy(&mut self) {
@@ -211,6 +213,7 @@ impl<'f, F: Fixture> Driver<'f, F> {
 pub(super) struct Image {
     pub(super) loaded: Loaded,
     pub(super) classes: Vec<(ClassId, Class, Counts)>,
+    pub(super) stored: Vec<(TenantId, u64)>,
     /// Sorted, because stores may return named rows in any order.
     pub(super) named: Vec<(RowKind, Arc<str>, Bytes)>,
     pub(super) live: Vec<Live>,
@@ -223,6 +226,11 @@ impl Sink for Image {
         assert!(self.named.is_empty() && self.live.is_empty(), "classes come first");
         self.expect_no_journal();
         self.classes.push((id, class, counts));
+    }
+
+    fn stored(&mut self, tenant: TenantId, bytes: u64) {
+        assert!(self.named.is_empty(), "stored bytes come before named rows");
+        self.stored.push((tenant, bytes));
     }
 
     fn named(&mut self, kind: RowKind, name: Arc<str>, json: Bytes) {

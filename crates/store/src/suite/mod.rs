@@ -37,6 +37,7 @@ mod resolve;
 mod revive;
 mod same_batch;
 mod sample;
+mod stored_bytes;
 mod transitions;
 mod usage;
 
@@ -71,6 +72,7 @@ pub use reopen::*;
 pub use resolve::*;
 pub use revive::*;
 pub use same_batch::*;
+pub use stored_bytes::*;
 pub use transitions::*;
 pub use usage::*;
 
@@ -167,6 +169,9 @@ macro_rules! store_tests {
             a_commit_is_visible_at_once
             a_long_body_is_stored
             ten_thousand_jobs_fit_in_a_batch
+            stored_bytes_follow_every_change_of_a_job
+            stored_bytes_survive_a_crash_and_a_refused_batch
+            a_batch_may_reuse_the_number_of_a_class_for_another_tenant
             random_walks_match_the_oracle
         }
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use rota_model::row::JobRow;
-use rota_model::{DeadRow, Done, Ending, ErrorRow, Live, Millis, Seq, State};
+use rota_model::{ClassId, DeadRow, Done, Ending, ErrorRow, Live, Millis, Seq, State, TenantId};
 
 use super::sample::size;
 use crate::{
@@ -113,6 +113,34 @@ impl Oracle {
             errors: job.errors.clone(),
             replays: job.replays.clone(),
         })
+    }
+
+    /// The class of the job that a mutation was applied to, and the bytes that it wrote.
+    pub(super) fn written_by(&self, mutation: &Mutation) -> Option<(ClassId, u64)> {
+        let (seq, written) = match mutation {
+            Mutation::Insert(new, _) => (new.seq, &new.body),
+            Mutation::Finish(finish) => (finish.seq, finish.result.as_ref()?),
+            Mutation::Rewrite(rewrite) => (rewrite.seq, &rewrite.body),
+            Mutation::Replayed(seq, json) => (*seq, json),
+            Mutation::Error(error) => (error.seq, &error.json),
+            _ => return None,
+        };
+        Some((self.jobs[&seq].new.class, written.len() as u64))
+    }
+
+    /// Bytes of all jobs, by tenant.
+    pub(super) fn stored(&self, tenant: impl Fn(ClassId) -> TenantId) -> BTreeMap<TenantId, u64> {
+        let mut stored = BTreeMap::new();
+        for job in self.jobs.values() {
+            let result = match &job.row {
+                JobRow::Done(done) => done.result.iter(),
+                JobRow::Live(_) => None.iter(),
+            };
+            let parts = job.errors.iter().chain(&job.replays).chain(result).chain([&job.new.body]);
+            let bytes: usize = parts.map(Bytes::len).sum();
+            *stored.entry(tenant(job.new.class)).or_default() += bytes as u64;
+        }
+        stored
     }
 
     /// Every match of the query, ignoring page limits.

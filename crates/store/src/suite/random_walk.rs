@@ -1,11 +1,14 @@
 //! A random sequence of small batches, applied to the store and to the oracle and compared.
 
-use rota_model::{ClassId, DeadRow, DeadShardId, Ending, ErrorRow, Millis, Seq, State};
+use std::collections::BTreeMap;
+
+use rota_model::{ClassId, DeadRow, DeadShardId, Ending, ErrorRow, Millis, Seq, State, TenantId};
 
 use super::Fixture;
 use super::driver::Driver;
 use super::oracle::Oracle;
 use super::sample::{bytes, created, everything, insert_of, pool, size, worker};
+use super::stored_bytes::{class_of, tenant};
 use crate::{
     Backoff, Claim, DeadFilter, Finish, JobRow, ListQuery, Mutation, Order, Ready, Rewrite,
     Selection, Undo,
@@ -13,6 +16,7 @@ use crate::{
 
 const SEED: u64 = 0x0b5e_55ed;
 const BATCHES: usize = 300;
+const CLASSES: u32 = 4;
 
 pub fn random_walks_match_the_oracle<F: Fixture>(fixture: &F) {
     eprintln!("seed {SEED:#x}");
@@ -20,6 +24,10 @@ pub fn random_walks_match_the_oracle<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     let mut oracle = Oracle::default();
     let mut next_seq = 1;
+    driver.commit((0..CLASSES).map(|id| class_of(id, owner(id))).collect());
+    oracle.begin_batch();
+    // Counted as an engine counts: it knows what it writes, and learns from commits what they removed.
+    let mut stored = BTreeMap::new();
     for _ in 0..BATCHES {
         let number = oracle.begin_batch();
         let mut mutations = Vec::new();
@@ -30,9 +38,14 @@ pub fn random_walks_match_the_oracle<F: Fixture>(fixture: &F) {
                 false => step(&mut dice, &oracle, &mut next_seq, number),
             };
             oracle.apply(&mutation);
+            if let Some((class, bytes)) = oracle.written_by(&mutation) {
+                *stored.entry(tenant(owner(class.0))).or_default() += bytes;
+            }
             mutations.push(mutation);
         }
-        driver.commit(mutations);
+        for (tenant, bytes) in driver.commit(mutations).freed {
+            *stored.get_mut(&tenant).expect("its bytes were counted") -= bytes;
+        }
         if number % 20 == 1 {
             driver = match dice.below(3) {
                 0 => driver.close_and_reopen(),
@@ -40,9 +53,20 @@ pub fn random_walks_match_the_oracle<F: Fixture>(fixture: &F) {
                 _ => driver,
             };
             expect_agreement(&mut driver, &oracle, &mut dice, next_seq);
+            assert_eq!(driver.load().stored, present(&stored));
         }
     }
     expect_agreement(&mut driver, &oracle, &mut dice, next_seq);
+    assert_eq!(driver.load().stored, present(&stored));
+}
+
+/// The classes of even numbers belong to one tenant, the others to another.
+fn owner(class: u32) -> &'static str {
+    ["acme", "globex"][class as usize % 2]
+}
+
+fn present(stored: &BTreeMap<TenantId, u64>) -> Vec<(TenantId, u64)> {
+    stored.iter().filter(|(_, bytes)| **bytes > 0).map(|(id, bytes)| (id.clone(), *bytes)).collect()
 }
 
 /// A random mutation that is valid in the current state.
@@ -52,7 +76,9 @@ fn step(dice: &mut Dice, oracle: &Oracle, next_seq: &mut u64, number: u64) -> Mu
         return Mutation::TrimJournal(number.saturating_sub(dice.below(10)));
     }
     if dice.below(3) == 0 || live.is_empty() {
-        let Mutation::Insert(mut new, mut live) = insert_of(*next_seq, dice.below(4) as u32) else {
+        let Mutation::Insert(mut new, mut live) =
+            insert_of(*next_seq, dice.below(CLASSES.into()) as u32)
+        else {
             unreachable!("insert_of returns an insertion")
         };
         *next_seq += 1 + dice.below(3);
@@ -106,7 +132,7 @@ fn step(dice: &mut Dice, oracle: &Oracle, next_seq: &mut u64, number: u64) -> Mu
         7 if job.state == State::Available => Mutation::Postpone { seq, due: time },
         8 => Mutation::Rewrite(Box::new(Rewrite {
             seq,
-            class: ClassId(dice.below(4) as u32),
+            class: ClassId(job.class.0 % 2 + 2 * dice.below(2) as u32),
             body: bytes(&"y".repeat(dice.below(400) as usize)),
         })),
         9 => Mutation::Replayed(seq, bytes(&time.0.to_string())),
@@ -133,6 +159,7 @@ fn expect_agreement<F: Fixture>(
 ) {
     let image = driver.load();
     assert_eq!((image.live, image.journal), (oracle.live(), oracle.journal()));
+    assert_eq!(image.stored, present(&oracle.stored(|class| tenant(owner(class.0)))));
     let seqs: Vec<_> = (0..next_seq).map(Seq).collect();
     let expected: Vec<_> = seqs.iter().map(|seq| oracle.record(*seq)).collect();
     assert_eq!(driver.records(&seqs), expected);

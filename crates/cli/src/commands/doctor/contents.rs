@@ -66,6 +66,15 @@ fn explain(damage: &Damage, dir: &Path) -> Finding {
                           --data, checks it again; compare it with a backup. No job is affected.";
             return Finding::problem("audit", sentence(damage), advice);
         }
+        Rule::StoredBytes => {
+            let advice = format!(
+                "The `max_bytes` of these tenants applies too early or too late; no job is affected. A restored \
+                 backup is counted again: `rota backup FILE --data {0}`, stop the server, then \
+                 `rota restore FILE --data {0} --replace`.",
+                dir.display()
+            );
+            return Finding::problem("figures", sentence(damage), advice);
+        }
         Rule::ErrorsWithoutJob | Rule::MalformedHistory => ("contents", "No job is affected."),
         _ => ("contents", "The server ends when it meets them."),
     };

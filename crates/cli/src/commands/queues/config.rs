@@ -4,11 +4,11 @@ use clap::Args;
 use rota_client::{Client, ConfiguredQueue, QueueConfig, Setting};
 use serde_json::{Value, json};
 
-use super::size::size;
 use crate::Failure;
 use crate::commands::named;
 use crate::commands::number::{at_least, ratio};
 use crate::commands::setting::count;
+use crate::commands::size::size;
 use crate::output::{Table, grouped, percent, print, print_json};
 
 const EXAMPLES: &str = "\

@@ -5,7 +5,6 @@ mod delete;
 mod limit;
 mod list;
 mod purge;
-mod size;
 mod stats;
 
 use clap::{Args, Subcommand};

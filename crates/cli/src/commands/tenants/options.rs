@@ -4,7 +4,7 @@ use clap::Args;
 use rota_client::{NewTenantLimits, Rate, Setting, TenantConfig};
 use serde_json::Number;
 
-use crate::commands::setting::{count, rate, request_limit, weight, whole};
+use crate::commands::setting::{count, rate, request_limit, size, weight, whole};
 
 #[derive(Debug, Args)]
 pub(super) struct Options {
@@ -23,6 +23,10 @@ pub(super) struct Options {
     /// Maximum scheduled jobs
     #[arg(long, value_name = "N", value_parser = count)]
     max_scheduled: Option<Setting<u64>>,
+
+    /// Maximum bytes stored: jobs with results and errors, and schedules; such as 10gb
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_bytes: Option<Setting<u64>>,
 
     /// Maximum jobs enqueued in a period, such as 1000/1m
     #[arg(long, value_name = "N/TIME", value_parser = rate)]
@@ -58,6 +62,7 @@ impl Options {
                 max_enqueue_rate: self.max_enqueue_rate.clone(),
                 max_queue_depth: self.max_queue_depth.clone(),
                 max_scheduled: self.max_scheduled.clone(),
+                max_bytes: self.max_bytes.clone(),
             },
             fairness_weight: self.weight.clone(),
             priority_boost: self.priority_boost.clone(),

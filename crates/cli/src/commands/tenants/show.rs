@@ -20,6 +20,7 @@ pub(super) fn describe(tenant: &Tenant) -> String {
     table.field("max concurrency", count(limits.max_concurrency, "no job starts"));
     table.field("max queue depth", count(limits.max_queue_depth, NO_JOBS));
     table.field("max scheduled", count(limits.max_scheduled, "every scheduled job is rejected"));
+    table.field("max bytes", count(limits.max_bytes, NO_JOBS));
     let rate = limits.max_enqueue_rate.as_ref().map_or_else(
         || "none".to_owned(),
         |rate| match rate.limit {

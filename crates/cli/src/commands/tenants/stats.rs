@@ -24,6 +24,7 @@ pub(super) fn describe(id: &str, stats: &TenantStats) -> String {
     }
     table.field_if("jobs in all", stats.total_jobs.map(|count| count.to_string()));
     table.field_if("bytes", stats.bytes.map(grouped));
+    table.field_if("stored bytes", stats.stored_bytes.map(grouped));
     table.field_if("enqueued a minute", flow.enqueued_per_minute.map(decimal));
     table.field_if("processed a minute", flow.processed_per_minute.map(decimal));
     table.field_if("weight", fairness.weight.map(decimal));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rota_engine::{LabelIx, LimitKind, Meter};
+use rota_engine::{LabelIx, LabelView, LimitKind, Meter};
 use rota_model::{Ending, State};
 
 use super::gather::{Figures, OfLimit};
@@ -145,6 +145,24 @@ fn tenants(page: &mut Page, figures: &Figures, all: &[Series]) {
     for label in figures.labels.iter().filter(|label| others || label.tenant.is_some()) {
         let tenant = label.tenant.as_deref().unwrap_or(OTHER);
         family.add(&Tags::of(&[("tenant_id", tenant)]), label.share);
+    }
+    stored_bytes(page, figures);
+}
+
+fn stored_bytes(page: &mut Page, figures: &Figures) {
+    let help = "Bytes of stored bodies, results and errors of jobs, and of schedules.";
+    let mut family = page.gauge("ojs_tenant_stored_bytes", help);
+    let own = |label: &&LabelView| label.tenant.is_some();
+    let labelled: u64 = figures.labels.iter().filter(own).map(|label| label.stored).sum();
+    for label in &figures.labels {
+        let (tenant, bytes) = match &label.tenant {
+            Some(tenant) => (&**tenant, label.stored),
+            // Jobs may have been stored or removed between two slices of labels.
+            None => (OTHER, label.stored.saturating_sub(labelled)),
+        };
+        if label.tenant.is_some() || bytes > 0 {
+            family.count(&Tags::of(&[("tenant_id", tenant)]), bytes);
+        }
     }
 }
 

@@ -64,6 +64,7 @@ pub(super) fn stats(view: &TenantView, totals: &Totals, shards: &[ShardView]) ->
         "total_jobs": total,
         "depth": view.jobs.depth(),
         "bytes": view.jobs.bytes,
+        "stored_bytes": view.stored,
         "throttle": view.throttle.as_ref().map(throttle),
         "noisy": noisy(view),
         "queues": shards.iter().map(shard).collect::<Vec<_>>(),
@@ -78,6 +79,7 @@ pub(super) fn config(config: &TenantConfig) -> Value {
             "max_enqueue_rate": config.max_enqueue_rate.map(rate),
             "max_queue_depth": config.max_queue_depth,
             "max_scheduled": config.max_scheduled,
+            "max_bytes": config.max_bytes,
         },
         "fairness_weight": config.weight.map(|weight| number(weight.value())),
         "priority_boost": config.priority_boost,
@@ -99,6 +101,7 @@ pub(super) fn limit_usage(view: &TenantView) -> Value {
         },
         "max_queue_depth": {"limit": config.max_queue_depth, "current": view.jobs.depth()},
         "max_scheduled": {"limit": config.max_scheduled, "current": view.jobs.count(State::Scheduled)},
+        "max_bytes": {"limit": view.max_bytes, "current": view.stored},
     })
 }
 

@@ -1,7 +1,7 @@
-//! Sizes on the command line of `rota queues config`.
+//! Sizes on the command line.
 
 /// Parses `4096`, `512mb`, `64KiB` or `2g` into bytes; units are powers of 1,024.
-pub(super) fn size(text: &str) -> Result<u64, String> {
+pub(crate) fn size(text: &str) -> Result<u64, String> {
     let lower = text.to_ascii_lowercase();
     let unit = lower.trim_start_matches(|c: char| c.is_ascii_digit());
     let digits = &lower[..lower.len() - unit.len()];
