@@ -80,6 +80,7 @@ fn parse(text: &str) -> Result<NewJob, rota_model::Rejection> {
         max_job_bytes: 1 << 20,
         max_schedule_ms: 36_500 * 86_400_000,
         max_visibility_ms: 86_400_000,
+        region: None,
         test_directives: false,
         allowed_types: None,
         tenancy: Tenancy::default(),

@@ -249,6 +249,11 @@ settings! {
             "Maximum bytes that a tenant stores, unless it has a `max_bytes` of its own: jobs with results and \
             errors, and schedules.";
     }
+    federation: Federation {
+        region: Option<String> = or_none(word()), "none",
+            "This server's region. Jobs that must run in another one (`meta.ojs.federation.region`) are \
+            rejected.";
+    }
     fairness: Fairness {
         enabled: Option<bool> = or_auto(boolean()), "auto",
             "Serve tenants in turn rather than in enqueue order. `auto` is off if `tenancy.isolation` is \

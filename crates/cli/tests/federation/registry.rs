@@ -4,6 +4,7 @@ use rota_client::federation::{FederatedClient, Settings};
 use serde_json::{Value, json};
 
 use crate::regions::{Regions, job};
+use crate::support::Server;
 
 fn refused(changed: Value) -> String {
     let mut settings = json!({
@@ -82,4 +83,22 @@ async fn credentials_that_are_missing_are_named_and_not_shown() {
     settings.regions[1].token_env = Some("ROTA_TEST_NO_SUCH_TOKEN".to_owned());
     let error = FederatedClient::connect(settings).unwrap_err().to_string();
     assert!(error.contains("region 'us'") && error.contains("ROTA_TEST_NO_SUCH_TOKEN"), "{error}");
+}
+
+#[test]
+fn a_server_that_knows_its_region_refuses_what_must_run_elsewhere() {
+    let server = Server::start_in_env(&[], &[("ROTA_FEDERATION_REGION", "eu")]);
+    let job = |region: &str| json!({"type": "a.b", "args": [], "meta": {"ojs.federation.region": region}});
+    server.post("/ojs/v1/jobs", job("eu")).expect(201);
+    let refused = server.post("/ojs/v1/jobs", job("us")).expect_error(422, "invalid_request");
+    assert_eq!(refused["details"]["field"], "meta.ojs.federation.region");
+    let batch = json!({"jobs": [job("eu"), job("us")]});
+    server.post("/ojs/v1/jobs/batch", batch).expect_error(422, "invalid_request");
+    let schedule = json!({"name": "c", "cron": "0 0 * * *", "type": "a.b", "args": [],
+        "meta": {"ojs.federation.region": "us"}});
+    server.post("/ojs/v1/cron", schedule).expect_error(422, "invalid_request");
+    assert_eq!(
+        server.get("/ojs/v1/admin/jobs").expect(200)["items"].as_array().map(Vec::len),
+        Some(1)
+    );
 }

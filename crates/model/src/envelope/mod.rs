@@ -8,6 +8,7 @@ mod fields;
 mod fragment;
 mod job_tenant;
 mod options;
+mod pinned;
 mod retry;
 
 use std::collections::BTreeSet;
@@ -105,6 +106,8 @@ pub struct Rules {
     pub test_directives: bool,
     /// The only types that jobs may have; `None` for all.
     pub allowed_types: Option<BTreeSet<JobType>>,
+    /// This server's region. Jobs that must run in another one are rejected; `None` accepts all.
+    pub region: Option<Box<str>>,
     /// How the job's tenant is determined.
     pub tenancy: Tenancy,
 }
@@ -163,6 +166,7 @@ pub fn parse<'a>(
     if let Some(meta) = fields.meta {
         object(meta, "meta")?;
     }
+    pinned::check(fields.meta, rules.region.as_deref())?;
     let (id, id_given) = match fields.id {
         Some(raw) => (
             JobId::parse(&string(raw, "id")?).map_err(|e| Rejection::field("id", e.to_string()))?,

@@ -13,6 +13,7 @@ fn rules() -> Rules {
         max_visibility_ms: 86_400_000,
         test_directives: false,
         allowed_types: None,
+        region: None,
         tenancy: Tenancy::default(),
     }
 }
@@ -306,4 +307,22 @@ fn another_priority_leaves_the_rest_of_a_body_as_it_is() {
     let (previous, changed) = with_priority(stored, -7).unwrap();
     assert_eq!(previous, 0);
     assert_eq!(changed, stored.replace(r#""priority":0"#, r#""priority":-7"#));
+}
+
+#[test]
+fn a_server_that_knows_its_region_refuses_jobs_that_are_pinned_elsewhere() {
+    let send = |meta: Value, region: Option<&str>| {
+        let rules = Rules { region: region.map(Into::into), ..rules() };
+        let text = json!({"type": "a", "args": [], "meta": meta}).to_string();
+        parse(&text, &rules, NOW, JobId::v7(NOW.0, 7), None)
+    };
+    let pinned = |region| json!({"ojs.federation.region": region});
+    assert!(send(pinned("eu"), Some("eu")).is_ok());
+    assert!(send(pinned("us"), None).is_ok());
+    assert!(send(json!({"a": 1}), Some("eu")).is_ok());
+    let rejection = send(pinned("us"), Some("eu")).unwrap_err();
+    assert_eq!(rejection.field.as_deref(), Some("meta.ojs.federation.region"));
+    let escaped = r#"{"type":"a","args":[],"meta":{"ojs.federation.regio\u006e":"us"}}"#;
+    let rules = Rules { region: Some("eu".into()), ..rules() };
+    assert!(parse(escaped, &rules, NOW, JobId::v7(NOW.0, 7), None).is_err());
 }

@@ -119,6 +119,7 @@ impl App {
             max_visibility_ms: ms(settings.jobs.max_visibility_timeout) as u64,
             test_directives: settings.testing.directives,
             allowed_types: settings.jobs.allowed_types.clone().map(BTreeSet::from_iter),
+            region: settings.federation.region.clone().map(String::into_boxed_str),
             tenancy: tenancy(&settings),
         };
         let streams = event_routes::Room::new(settings.waiting().streams);
