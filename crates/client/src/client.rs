@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::Error;
 use crate::base_url::{BaseUrl, Endpoint};
+use crate::forward::Forwarded;
 use crate::response::Response;
 use crate::retries::{Repeatable, Retries};
 use crate::{Credentials, tls_error};
@@ -228,6 +229,26 @@ impl Client {
         Err(response.refusal())
     }
 
+    /// Sends a request as it is and returns the answer as it comes.
+    pub(crate) async fn exchange_raw(
+        &self,
+        request: Request<Full<Bytes>>,
+        longer: Duration,
+    ) -> Result<Forwarded, Error> {
+        let longest = self.timeout + longer;
+        let exchange = async {
+            let response =
+                self.http.request(request).await.map_err(|error| self.not_sent(&error))?;
+            let (head, body) = response.into_parts();
+            let body = self.read_body(head.status, body).await?;
+            Ok(Forwarded { status: head.status.as_u16(), headers: head.headers, body })
+        };
+        match tokio::time::timeout(longest, exchange).await {
+            Ok(answer) => answer,
+            Err(_) => Err(Error::Timeout { url: self.url(), seconds: longest.as_secs() }),
+        }
+    }
+
     async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Response, Error> {
         let response = self.http.request(request).await.map_err(|error| self.not_sent(&error))?;
         self.read(response).await
@@ -235,15 +256,7 @@ impl Client {
 
     async fn read(&self, response: http::Response<Incoming>) -> Result<Response, Error> {
         let (head, body) = response.into_parts();
-        let body = Limited::new(body, MAX_RESPONSE_BYTES).collect().await.map_err(|cause| {
-            if cause.is::<LengthLimitError>() {
-                return self.not_ojs(Some(head.status), "its answer is far too long");
-            }
-            match tls_error::reason(&*cause) {
-                Some(reason) => Error::Tls { url: self.url(), reason },
-                None => Error::Interrupted { url: self.url(), cause: root(&*cause) },
-            }
-        })?;
+        let body = self.read_body(head.status, body).await?;
         let retry_after = head.headers.get(header::RETRY_AFTER);
         let retry_after = retry_after.and_then(|value| value.to_str().ok()?.parse().ok());
         let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
@@ -253,8 +266,21 @@ impl Client {
             content_type: text(header::CONTENT_TYPE).map(str::to_owned),
             retry_after,
             date: text(header::DATE).map(str::to_owned),
-            body: body.to_bytes(),
+            body,
         })
+    }
+
+    async fn read_body(&self, status: StatusCode, body: Incoming) -> Result<Bytes, Error> {
+        let body = Limited::new(body, MAX_RESPONSE_BYTES).collect().await.map_err(|cause| {
+            if cause.is::<LengthLimitError>() {
+                return self.not_ojs(Some(status), "its answer is far too long");
+            }
+            match tls_error::reason(&*cause) {
+                Some(reason) => Error::Tls { url: self.url(), reason },
+                None => Error::Interrupted { url: self.url(), cause: root(&*cause) },
+            }
+        })?;
+        Ok(body.to_bytes())
     }
 
     fn not_sent(&self, error: &HttpError) -> Error {

@@ -1,18 +1,17 @@
 //! Enqueueing in whichever region can take the job.
 
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use rota_federation::{AttemptResult, Explanation, NoRoute, RegionSet, Strategy};
 use serde::Serialize;
 
 use super::connection::{FederatedClient, Sending};
+use super::courier::{Courier, Failed, Own, Taken};
 use super::event::Event;
-use super::members::Members;
-use super::prepared::Prepared;
+use super::parcel::Parcel;
 use super::verdict::Verdict;
 use super::{FederationError, OnAmbiguous};
-use crate::{Client, Error, Job, WithJson};
+use crate::{Error, Job, WithJson};
 
 /// An enqueued job and where it is.
 #[derive(Debug, Clone)]
@@ -29,6 +28,22 @@ pub struct Routed {
     pub doubtful: Vec<String>,
 }
 
+/// A parcel that a region has taken.
+pub(super) struct Delivered<T> {
+    pub taken: T,
+    pub region: String,
+    pub strategy: Strategy,
+    pub doubtful: Vec<String>,
+}
+
+/// Why a parcel was not delivered.
+pub(super) enum Undelivered {
+    /// A region has considered it and refused.
+    Refused { region: String, failed: Failed },
+    /// Anything else.
+    Failed(FederationError),
+}
+
 /// What became of the regions that were tried.
 #[derive(Default)]
 struct Tried {
@@ -41,26 +56,53 @@ impl FederatedClient {
     /// Enqueues a job in the region that its `meta` and the settings choose, and in another one if that region
     /// cannot take it.
     pub async fn enqueue(&self, job: &impl Serialize) -> Result<Routed, FederationError> {
-        let prepared = Prepared::new(job, self.tenant.as_deref())?;
+        let parcel = Parcel::one(job, self.tenant.as_deref())?;
+        let own = Own { tenant: self.tenant.as_deref() };
+        let delivered =
+            self.deliver(&parcel, &own).await.map_err(|undelivered| match undelivered {
+                Undelivered::Refused { region, failed } => {
+                    FederationError::Region { region, error: failed.error }
+                }
+                Undelivered::Failed(error) => error,
+            })?;
+        let Delivered { taken: Taken { job, quota_exceeded }, region, strategy, doubtful } =
+            delivered;
+        Ok(Routed { job, region, strategy, quota_exceeded, doubtful })
+    }
+
+    /// Says where a job would go and why, without sending it.
+    pub fn explain(&self, job: &impl Serialize) -> Result<Explanation, FederationError> {
+        let parcel = Parcel::one(job, self.tenant.as_deref())?;
+        let now = self.shared.now();
+        Ok(self.shared.regions().federation.explain(&parcel.wishes, now))
+    }
+
+    /// Sends a parcel to one region after another until one takes it.
+    pub(super) async fn deliver<C: Courier>(
+        &self,
+        parcel: &Parcel,
+        courier: &C,
+    ) -> Result<Delivered<C::Taken>, Undelivered> {
         let mut tried = Tried::default();
         loop {
-            let (sending, strategy) = self.choose(&prepared, &mut tried)?;
+            let (sending, strategy) =
+                self.choose(parcel, &mut tried).map_err(Undelivered::Failed)?;
             let (region, place) = (sending.target.id.clone(), sending.target.region);
             tried.regions.insert(place);
-            match self.send(sending, &prepared).await {
+            match self.send(sending, parcel, courier).await {
                 Sent::Taken(taken) => {
-                    let Taken { job, quota_exceeded } = *taken;
-                    self.remember(&prepared.id, &region);
-                    self.doubt(&prepared.id, &tried.doubtful, &region);
+                    self.taken(parcel, &region, &tried.doubtful);
                     let doubtful = tried.doubtful;
-                    return Ok(Routed { job, region, strategy, quota_exceeded, doubtful });
+                    return Ok(Delivered { taken, region, strategy, doubtful });
                 }
-                Sent::Refused(error) => return Err(FederationError::Region { region, error }),
+                Sent::Refused(failed) => return Err(Undelivered::Refused { region, failed }),
                 Sent::NotTaken(error) => tried.last = Some((region, error)),
                 Sent::Unknown(error) => {
                     let pinned = strategy == Strategy::GeoPin;
                     if pinned || self.shared.on_ambiguous() == OnAmbiguous::Fail {
-                        return Err(FederationError::Ambiguous { region, id: prepared.id, error });
+                        let id = parcel.id.clone();
+                        let error = FederationError::Ambiguous { region, id, error };
+                        return Err(Undelivered::Failed(error));
                     }
                     tried.doubtful.push(region.clone());
                     tried.last = Some((region, error));
@@ -69,24 +111,30 @@ impl FederatedClient {
         }
     }
 
-    /// Says where a job would go and why, without sending it.
-    pub fn explain(&self, job: &impl Serialize) -> Result<Explanation, FederationError> {
-        let prepared = Prepared::new(job, self.tenant.as_deref())?;
-        let now = self.shared.now();
-        Ok(self.shared.regions().federation.explain(&prepared.wishes, now))
+    fn taken(&self, parcel: &Parcel, region: &str, doubtful: &[String]) {
+        for id in parcel.batch.as_deref().unwrap_or(std::slice::from_ref(&parcel.id)) {
+            self.remember(id, region);
+            super::reconcile::doubt(
+                &self.shared,
+                id,
+                doubtful,
+                region,
+                parcel.wishes.tenant.as_deref(),
+            );
+        }
     }
 
     fn choose(
         &self,
-        prepared: &Prepared,
+        parcel: &Parcel,
         tried: &mut Tried,
     ) -> Result<(Sending, Strategy), FederationError> {
         let now = self.shared.now();
         let mut regions = self.shared.regions();
         loop {
-            let decision = match regions.federation.route(&prepared.wishes, &tried.regions, now) {
+            let decision = match regions.federation.route(&parcel.wishes, &tried.regions, now) {
                 Ok(decision) => decision,
-                Err(route) => return Err(tried.outcome(route, &prepared.id)),
+                Err(route) => return Err(tried.outcome(route, &parcel.id)),
             };
             let Some(attempt) = regions.federation.begin(decision, now) else {
                 tried.regions.insert(decision.region);
@@ -96,7 +144,7 @@ impl FederatedClient {
             drop(regions);
             if let Some((from, error)) = &tried.last {
                 self.shared.tell(&Event::Failover {
-                    federation_id: prepared.id.clone(),
+                    federation_id: parcel.id.clone(),
                     from_region: from.clone(),
                     to_region: target.id.clone(),
                     reason: error.to_string(),
@@ -106,55 +154,59 @@ impl FederatedClient {
         }
     }
 
-    async fn send(&self, sending: Sending, prepared: &Prepared) -> Sent {
-        let client = self.on_behalf(sending.target.client.clone());
+    async fn send<C: Courier>(
+        &self,
+        sending: Sending,
+        parcel: &Parcel,
+        courier: &C,
+    ) -> Sent<C::Taken> {
         let local = self.shared.regions().settings.local_region.clone();
-        let envelope = prepared.envelope(&local, SystemTime::now());
-        let tenant = prepared.wishes.tenant.as_deref().unwrap_or_default();
+        let body = parcel.body(&local, SystemTime::now());
+        let tenant = parcel.wishes.tenant.as_deref().unwrap_or_default();
         let target = sending.target.clone();
-        match enqueue_in(&client, &envelope).await {
+        match courier.send(&target.client, parcel, body.clone(), false).await {
             Ok(taken) => {
                 sending.finish(AttemptResult::Answered);
-                Sent::Taken(Box::new(taken))
+                Sent::Taken(taken)
             }
-            Err(error) => {
-                let verdict = Verdict::of(&error);
-                sending.finish(verdict.result(&error, tenant));
+            Err(failed) => {
+                let verdict = Verdict::of(&failed.error);
+                sending.finish(verdict.result(&failed.error, tenant));
                 match verdict {
-                    Verdict::Refused => Sent::Refused(error),
-                    Verdict::Limited | Verdict::Away => Sent::NotTaken(error),
+                    Verdict::Refused => Sent::Refused(failed),
+                    Verdict::Limited | Verdict::Away => Sent::NotTaken(failed.error),
                     // The same id in the same region makes one job, so sending it again is asking.
                     Verdict::Unknown => match self.shared.ask(&target) {
                         Some(again) => {
-                            self.ask_again(again, &client, &envelope, prepared, error).await
+                            self.ask_again(again, parcel, body, courier, failed.error).await
                         }
-                        None => Sent::Unknown(error),
+                        None => Sent::Unknown(failed.error),
                     },
                 }
             }
         }
     }
 
-    /// Asks a region that did not answer whether it has the job, by sending the job once more.
-    async fn ask_again(
+    /// Asks a region that did not answer whether it has the parcel, by sending it once more.
+    async fn ask_again<C: Courier>(
         &self,
         sending: Sending,
-        client: &Client,
-        envelope: &Members,
-        prepared: &Prepared,
+        parcel: &Parcel,
+        body: Vec<u8>,
+        courier: &C,
         first: Error,
-    ) -> Sent {
-        let tenant = prepared.wishes.tenant.as_deref().unwrap_or_default();
+    ) -> Sent<C::Taken> {
+        let tenant = parcel.wishes.tenant.as_deref().unwrap_or_default();
         let target = sending.target.clone();
-        let error = match enqueue_in(client, envelope).await {
+        let failed = match courier.send(&target.client, parcel, body, true).await {
             Ok(taken) => {
                 sending.finish(AttemptResult::Answered);
-                return Sent::Taken(Box::new(taken));
+                return Sent::Taken(taken);
             }
-            Err(error) => error,
+            Err(failed) => failed,
         };
-        let verdict = Verdict::of(&error);
-        sending.finish(verdict.result(&error, tenant));
+        let verdict = Verdict::of(&failed.error);
+        sending.finish(verdict.result(&failed.error, tenant));
         // A refusal of the second request says nothing about the first.
         let Some(sending) = (match verdict {
             Verdict::Refused | Verdict::Limited => self.shared.ask(&target),
@@ -162,16 +214,16 @@ impl FederatedClient {
         }) else {
             return Sent::Unknown(first);
         };
-        match client.job(&prepared.id).await {
-            Ok(job) => {
+        match courier.look(&target.client, parcel).await {
+            Ok(taken) => {
                 sending.finish(AttemptResult::Answered);
-                Sent::Taken(Box::new(Taken { job, quota_exceeded: Vec::new() }))
+                Sent::Taken(taken)
             }
             Err(missing) if missing.is_not_found() => {
                 sending.finish(AttemptResult::Answered);
                 match verdict {
-                    Verdict::Refused => Sent::Refused(error),
-                    _ => Sent::NotTaken(error),
+                    Verdict::Refused => Sent::Refused(failed),
+                    _ => Sent::NotTaken(failed.error),
                 }
             }
             Err(silent) => {
@@ -182,22 +234,12 @@ impl FederatedClient {
     }
 }
 
-/// What became of a job that was sent to a region.
-enum Sent {
-    Taken(Box<Taken>),
-    Refused(Error),
+/// What became of a parcel that was sent to a region.
+enum Sent<T> {
+    Taken(T),
+    Refused(Failed),
     NotTaken(Error),
     Unknown(Error),
-}
-
-struct Taken {
-    job: WithJson<Job>,
-    quota_exceeded: Vec<String>,
-}
-
-async fn enqueue_in(client: &Client, envelope: &Members) -> Result<Taken, Error> {
-    let enqueued = client.enqueue_with_warnings(envelope).await?;
-    Ok(Taken { job: enqueued.what, quota_exceeded: enqueued.quota_exceeded })
 }
 
 impl Tried {
@@ -210,12 +252,5 @@ impl Tried {
             (Some((region, error)), None) => FederationError::NotTaken { route, region, error },
             (None, _) => FederationError::NoRoute(route),
         }
-    }
-}
-
-impl FederatedClient {
-    fn doubt(&self, id: &str, doubtful: &[String], second: &str) {
-        let shared = Arc::clone(&self.shared);
-        super::reconcile::doubt(&shared, id, doubtful, second, self.tenant.as_deref());
     }
 }

@@ -101,7 +101,7 @@ impl FederatedClient {
         homes.insert(id, region);
     }
 
-    fn remembered(&self, id: &str) -> Option<String> {
+    pub(super) fn remembered(&self, id: &str) -> Option<String> {
         let homes = self.shared.homes.lock().unwrap_or_else(PoisonError::into_inner);
         homes.by_id.get(id).cloned()
     }

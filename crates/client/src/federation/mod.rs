@@ -22,13 +22,15 @@
 
 mod ambiguous;
 mod connection;
+mod courier;
 mod enqueue;
 mod error;
 mod event;
 mod find;
 mod health;
 mod members;
-mod prepared;
+mod parcel;
+mod passing;
 mod reconcile;
 mod settings;
 mod status;
@@ -40,6 +42,7 @@ pub use connection::FederatedClient;
 pub use enqueue::Routed;
 pub use error::{FederationError, SettingsError};
 pub use event::Event;
+pub use passing::{PassError, Passed};
 pub use rota_federation::{
     Circuit, Explanation, Failover, NoRoute, Policy, Region, RegionId, Registry, RegistryError,
     Strategy, Topology, WishError, Wishes, meta,

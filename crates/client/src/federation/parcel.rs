@@ -1,4 +1,4 @@
-//! A job made ready for any region.
+//! A job, or a batch of them, made ready for any region.
 
 use std::time::SystemTime;
 
@@ -12,18 +12,77 @@ use super::FederationError;
 use super::members::Members;
 use crate::{Error, JobId};
 
-/// A job with its federation id, ready to be sent to whichever region is chosen.
+/// What goes to one region: a job or a batch, ready to be sent to whichever region is chosen.
 #[derive(Debug, Clone)]
-pub(super) struct Prepared {
+pub(super) struct Parcel {
+    /// The id of the job, or of the first job of a batch.
     pub id: String,
     pub wishes: Wishes,
+    /// The ids of all jobs, if it is a batch.
+    pub batch: Option<Vec<String>>,
+    jobs: Vec<Prepared>,
+}
+
+impl Parcel {
+    /// One job. `tenant` is that of the client, if it has one.
+    pub fn one(job: &impl Serialize, tenant: Option<&str>) -> Result<Self, FederationError> {
+        let prepared = Prepared::new(job, tenant)?;
+        let (id, wishes) = (prepared.id.clone(), prepared.wishes.clone());
+        Ok(Self { id, wishes, batch: None, jobs: vec![prepared] })
+    }
+
+    /// Jobs that go to one region together: what they say about regions must be the same.
+    pub fn many(jobs: &[Box<RawValue>], tenant: Option<&str>) -> Result<Self, FederationError> {
+        let jobs = jobs.iter().map(|job| Prepared::new(job, tenant));
+        let jobs = jobs.collect::<Result<Vec<_>, _>>()?;
+        let first = jobs.first().ok_or_else(|| bad("the batch is empty".to_owned()))?;
+        let wishes = first.wishes.clone();
+        let asks = |wishes: &Wishes| {
+            (wishes.region.clone(), wishes.strategy, wishes.tags.clone(), wishes.geo.clone())
+        };
+        if jobs.iter().any(|job| asks(&job.wishes) != asks(&wishes)) {
+            return Err(bad("its jobs want different regions, and a batch goes to one".to_owned()));
+        }
+        let ids = jobs.iter().map(|job| job.id.clone()).collect();
+        Ok(Self { id: first.id.clone(), wishes, batch: Some(ids), jobs })
+    }
+
+    pub fn path(&self) -> &'static str {
+        match self.batch {
+            Some(_) => "/ojs/v1/jobs/batch",
+            None => "/ojs/v1/jobs",
+        }
+    }
+
+    /// The body as it is sent from `local`, chosen now.
+    pub fn body(&self, local: &str, now: SystemTime) -> Vec<u8> {
+        #[derive(Serialize)]
+        struct Batch {
+            jobs: Vec<Members>,
+        }
+        let mut jobs: Vec<Members> = self.jobs.iter().map(|job| job.envelope(local, now)).collect();
+        let json = match (&self.batch, jobs.pop()) {
+            (None, Some(only)) => serde_json::to_vec(&only),
+            (_, last) => {
+                serde_json::to_vec(&Batch { jobs: jobs.into_iter().chain(last).collect() })
+            }
+        };
+        json.expect("members are JSON")
+    }
+}
+
+/// A job with its federation id.
+#[derive(Debug, Clone)]
+struct Prepared {
+    id: String,
+    wishes: Wishes,
     envelope: Members,
     meta: Members,
 }
 
 impl Prepared {
     /// Reads a job's wishes and gives it an id. `tenant` is that of the client, if it has one.
-    pub fn new(job: &impl Serialize, tenant: Option<&str>) -> Result<Self, FederationError> {
+    fn new(job: &impl Serialize, tenant: Option<&str>) -> Result<Self, FederationError> {
         let json = to_raw_value(job).map_err(|cause| bad(cause.to_string()))?;
         let mut envelope: Members = parse(&json, "it")?;
         let mut meta: Members = match envelope.get("meta").filter(|meta| meta.get() != "null") {
@@ -65,7 +124,7 @@ impl Prepared {
     }
 
     /// The job as it is sent from `local`, chosen now.
-    pub fn envelope(&self, local: &str, now: SystemTime) -> Members {
+    fn envelope(&self, local: &str, now: SystemTime) -> Members {
         let (mut envelope, mut meta) = (self.envelope.clone(), self.meta.clone());
         if meta.get(meta::SOURCE_REGION).is_none() {
             meta.set(meta::SOURCE_REGION, string(local));
@@ -112,14 +171,14 @@ mod tests {
 
     use super::*;
 
-    fn sent(prepared: &Prepared) -> Value {
+    fn sent(parcel: &Parcel) -> Value {
         let now = UNIX_EPOCH + Duration::from_millis(1_500);
-        serde_json::to_value(prepared.envelope("eu", now)).unwrap()
+        serde_json::from_slice(&parcel.body("eu", now)).unwrap()
     }
 
     #[test]
     fn a_job_gets_a_federation_id_that_is_its_id() {
-        let prepared = Prepared::new(&json!({"type": "a", "args": []}), None).unwrap();
+        let prepared = Parcel::one(&json!({"type": "a", "args": []}), None).unwrap();
         let sent = sent(&prepared);
         assert_eq!(sent["id"], prepared.id);
         assert_eq!(sent["meta"]["ojs.federation.federation_id"], prepared.id);
@@ -137,7 +196,7 @@ mod tests {
             "ojs.federation.source_region": "ap",
             "mine": {"a": [1.10]},
         });
-        let prepared = Prepared::new(&json!({"type": "a", "meta": meta}), None).unwrap();
+        let prepared = Parcel::one(&json!({"type": "a", "meta": meta}), None).unwrap();
         assert_eq!(prepared.id, id);
         assert_eq!(prepared.wishes.strategy, Some(Strategy::Affinity));
         let sent = &sent(&prepared)["meta"];
@@ -158,15 +217,28 @@ mod tests {
             json!({"meta": {"ojs.federation.region_affinity": "geo-pin"}}),
             json!([]),
         ] {
-            assert!(Prepared::new(&job, None).is_err(), "{job}");
+            assert!(Parcel::one(&job, None).is_err(), "{job}");
         }
     }
 
     #[test]
     fn the_tenant_is_the_clients_or_the_jobs() {
         let job = json!({"type": "a", "meta": {"tenant_id": "acme"}});
-        let of = |tenant| Prepared::new(&job, tenant).unwrap().wishes.tenant;
+        let of = |tenant| Parcel::one(&job, tenant).unwrap().wishes.tenant;
         assert_eq!(of(None).as_deref(), Some("acme"));
         assert_eq!(of(Some("globex")).as_deref(), Some("globex"));
+    }
+
+    #[test]
+    fn a_batch_goes_to_one_region() {
+        let jobs = |jobs: Value| serde_json::from_value::<Vec<Box<RawValue>>>(jobs).unwrap();
+        let pinned = |region: &str| json!({"type": "a", "meta": {"ojs.federation.region": region}});
+        let parcel = Parcel::many(&jobs(json!([pinned("eu"), pinned("eu")])), None).unwrap();
+        assert_eq!(parcel.wishes.region.as_deref(), Some("eu"));
+        let body = sent(&parcel);
+        assert_eq!(body["jobs"][1]["id"], parcel.batch.as_ref().unwrap()[1]);
+        assert_eq!(body["jobs"].as_array().map(Vec::len), Some(2));
+        assert!(Parcel::many(&jobs(json!([pinned("eu"), pinned("us")])), None).is_err());
+        assert!(Parcel::many(&[], None).is_err());
     }
 }

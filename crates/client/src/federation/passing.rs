@@ -1,0 +1,170 @@
+//! Passing on the requests of others, for gateways.
+
+use std::collections::BTreeMap;
+
+use http::HeaderMap;
+use rota_federation::{AttemptResult, Strategy};
+use serde_json::value::RawValue;
+
+use super::FederationError;
+use super::connection::{FederatedClient, Target};
+use super::courier::Passing;
+use super::enqueue::{Delivered, Undelivered};
+use super::parcel::Parcel;
+use super::verdict::Verdict;
+use crate::Error;
+use crate::forward::{Forward, Forwarded};
+
+/// The answer to a request that was passed on.
+#[derive(Debug, Clone)]
+pub struct Passed {
+    /// The answer as it came.
+    pub answer: Forwarded,
+    /// The region that gave it.
+    pub region: String,
+    /// How the region was chosen, for a new job.
+    pub strategy: Option<Strategy>,
+}
+
+/// Why there is no answer from a region to pass back.
+pub type PassError = FederationError;
+
+impl FederatedClient {
+    /// Passes a new job on to the region that is chosen for it. An answer of a region is a success here, whatever
+    /// its status is.
+    pub async fn pass_job(
+        &self,
+        job: &RawValue,
+        tenant: Option<&str>,
+        headers: &HeaderMap,
+    ) -> Result<Passed, PassError> {
+        self.pass_parcel(Parcel::one(&job, tenant)?, headers).await
+    }
+
+    /// Passes a batch of new jobs on to one region.
+    pub async fn pass_batch(
+        &self,
+        jobs: &[Box<RawValue>],
+        tenant: Option<&str>,
+        headers: &HeaderMap,
+    ) -> Result<Passed, PassError> {
+        self.pass_parcel(Parcel::many(jobs, tenant)?, headers).await
+    }
+
+    async fn pass_parcel(&self, parcel: Parcel, headers: &HeaderMap) -> Result<Passed, PassError> {
+        match self.deliver(&parcel, &Passing { headers }).await {
+            Ok(Delivered { taken, region, strategy, .. }) => {
+                Ok(Passed { answer: taken, region, strategy: Some(strategy) })
+            }
+            Err(Undelivered::Refused { region, failed }) => match failed.answer {
+                Some(answer) => Ok(Passed { answer, region, strategy: None }),
+                None => Err(FederationError::Region { region, error: failed.error }),
+            },
+            Err(Undelivered::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Passes a request about a job on to the job's region: the one that is remembered, else whichever knows the job,
+    /// the nearest asked first.
+    pub async fn pass_to_job(&self, id: &str, request: &Forward) -> Result<Passed, PassError> {
+        let mut targets = self.shared.regions().nearest_first();
+        if let Some(home) = self.remembered(id) {
+            targets.sort_by_key(|target| target.id != home);
+        }
+        let (mut unasked, mut missing) = (Vec::new(), None);
+        for target in targets {
+            match self.pass(&target, request).await {
+                Ok(answer) if answer.status == 404 => missing = Some((answer, target.id)),
+                Ok(answer) => {
+                    self.remember(id, &target.id);
+                    return Ok(Passed { answer, region: target.id, strategy: None });
+                }
+                // Whether it was done is not known, and no other region knows.
+                Err(Some(error)) if Verdict::of(&error) == Verdict::Unknown => {
+                    let id = id.to_owned();
+                    return Err(FederationError::Ambiguous { region: target.id, id, error });
+                }
+                Err(_) => unasked.push(target.id),
+            }
+        }
+        match missing {
+            Some((answer, region)) if unasked.is_empty() => {
+                Ok(Passed { answer, region, strategy: None })
+            }
+            _ => Err(FederationError::Unknown { id: id.to_owned(), regions: unasked.join(", ") }),
+        }
+    }
+
+    /// Passes a request on to one region.
+    pub async fn pass_to(&self, region: &str, request: &Forward) -> Result<Passed, PassError> {
+        let target = self.shared.regions().find(region);
+        let unknown = || rota_federation::NoRoute::UnknownRegion { id: region.to_owned() };
+        let target = target.ok_or_else(unknown)?;
+        match self.pass(&target, request).await {
+            Ok(answer) => Ok(Passed { answer, region: target.id, strategy: None }),
+            Err(Some(error)) => Err(FederationError::Region { region: target.id, error }),
+            Err(None) => {
+                let reason = "its circuit breaker is open";
+                let id = target.id;
+                Err(rota_federation::NoRoute::PinnedUnavailable { id, reason }.into())
+            }
+        }
+    }
+
+    /// Passes a request on to these regions at once. Those that cannot be asked have no answer.
+    pub async fn pass_to_all(
+        &self,
+        regions: &[String],
+        request: &Forward,
+    ) -> BTreeMap<String, Option<Forwarded>> {
+        let targets: Vec<Target> = {
+            let known = self.shared.regions();
+            regions.iter().filter_map(|id| known.find(id)).collect()
+        };
+        let mut asking = tokio::task::JoinSet::new();
+        for target in targets {
+            let (client, request) = (self.clone(), request.clone());
+            asking.spawn(async move {
+                let answer = client.pass(&target, &request).await.ok();
+                (target.id, answer)
+            });
+        }
+        let mut answers: BTreeMap<_, _> = regions.iter().map(|id| (id.clone(), None)).collect();
+        while let Some(asked) = asking.join_next().await {
+            if let Ok((region, answer)) = asked {
+                answers.insert(region, answer);
+            }
+        }
+        answers
+    }
+
+    /// Remembers that a job was handed out by this region.
+    pub fn remember_home(&self, id: &str, region: &str) {
+        self.remember(id, region);
+    }
+
+    /// The names of all regions, the local one first and then by latency.
+    #[must_use]
+    pub fn region_ids(&self) -> Vec<String> {
+        let targets = self.shared.regions().nearest_first();
+        targets.into_iter().map(|target| target.id).collect()
+    }
+
+    /// `Err(None)`: the region's breaker is open. An answer that a proxy gave for a region that is away is an error.
+    async fn pass(&self, target: &Target, request: &Forward) -> Result<Forwarded, Option<Error>> {
+        let sending = self.shared.ask(target).ok_or(None)?;
+        let answer = match target.client.forward(request).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                sending.finish(Verdict::of(&error).result(&error, ""));
+                return Err(Some(error));
+            }
+        };
+        if !matches!(answer.status, 502..=504) {
+            sending.finish(AttemptResult::Answered);
+            return Ok(answer);
+        }
+        sending.finish(AttemptResult::Failed);
+        Err(Some(answer.error(target.client.url())))
+    }
+}
