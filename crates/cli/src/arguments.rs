@@ -43,6 +43,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Jobs", &["enqueue", "work", "jobs", "explain", "dead-letter", "cron"]),
     ("Queues and workers", &["queues", "workers", "pools"]),
     ("Tenants and limits", &["tenants", "keys", "fairness", "limits"]),
+    ("Regions", &["federate", "regions"]),
     ("Data", &["backup", "restore", "doctor"]),
     ("Shell", &["completions", "help"]),
 ];

@@ -146,6 +146,16 @@ impl Federation {
         }
     }
 
+    /// Records that a region has taken jobs.
+    pub fn took(&mut self, region: RegionIndex, jobs: u64) {
+        self.observed[region.position()].took(jobs);
+    }
+
+    /// Records that a job had to run in a region and could not.
+    pub fn refused_pin(&mut self, region: RegionIndex) {
+        self.observed[region.position()].refused_pin();
+    }
+
     /// Records how much work a region has.
     pub fn loaded(&mut self, region: RegionIndex, load: Load, now: Moment) {
         self.observed[region.position()].loaded(load, now);

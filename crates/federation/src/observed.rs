@@ -37,6 +37,10 @@ pub struct Observed {
     load: Option<(Load, Moment)>,
     /// Jobs sent there since its load was collected.
     sent: u64,
+    /// Jobs that it has taken.
+    taken: u64,
+    /// Jobs that had to run there and could not.
+    pins_refused: u64,
     full_until: Moment,
     limited_until: HashMap<Box<str>, Moment>,
 }
@@ -71,6 +75,8 @@ impl Observed {
             latency: Latency::default(),
             load: None,
             sent: 0,
+            taken: 0,
+            pins_refused: 0,
             full_until: Moment::ZERO,
             limited_until: HashMap::new(),
         }
@@ -172,6 +178,26 @@ impl Observed {
     pub(crate) fn loaded(&mut self, load: Load, at: Moment) {
         self.load = Some((load, at));
         self.sent = 0;
+    }
+
+    /// Jobs that it has taken.
+    #[must_use]
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// Jobs that had to run there and could not.
+    #[must_use]
+    pub fn pins_refused(&self) -> u64 {
+        self.pins_refused
+    }
+
+    pub(crate) fn took(&mut self, jobs: u64) {
+        self.taken += jobs;
+    }
+
+    pub(crate) fn refused_pin(&mut self) {
+        self.pins_refused += 1;
     }
 
     pub(crate) fn sent(&mut self) {

@@ -130,7 +130,7 @@ impl Search<'_> {
     /// good.
     fn first_choice(&self) -> Option<RegionIndex> {
         let region = match self.strategy {
-            Strategy::Affinity => self.federation.rules().local,
+            Strategy::Affinity => self.home(),
             Strategy::Geographic => self.of_geography()?,
             _ => return None,
         };
@@ -139,6 +139,12 @@ impl Search<'_> {
             return None;
         }
         self.rank(region).filter(|rank| rank.standing == Standing::Good).map(|_| region)
+    }
+
+    /// The region that counts as the local one for this job.
+    fn home(&self) -> RegionIndex {
+        let named = self.wishes.home.as_deref().and_then(|id| self.federation.registry().find(id));
+        named.unwrap_or(self.federation.rules().local)
     }
 
     fn of_geography(&self) -> Option<RegionIndex> {
@@ -165,7 +171,7 @@ impl Search<'_> {
     /// Whether choosing this region means that another one could not take the job.
     fn is_fallback(&self, region: RegionIndex) -> bool {
         match self.strategy {
-            Strategy::Affinity => region != self.federation.rules().local,
+            Strategy::Affinity => region != self.home(),
             Strategy::ActivePassive => self.federation.rules().order[region.position()] != 0,
             _ => false,
         }
@@ -202,7 +208,7 @@ impl Search<'_> {
         let rules = self.federation.rules();
         match rules.prefer[region.position()] {
             _ if self.strategy == Strategy::Geographic && self.of_geography() == Some(region) => 0,
-            _ if region == rules.local => 1,
+            _ if region == self.home() => 1,
             LAST => LAST,
             place => place.saturating_add(2),
         }

@@ -35,6 +35,8 @@ pub struct Wishes {
     pub tags: Vec<String>,
     /// Its part of the world, from the narrowest to the widest.
     pub geo: Vec<String>,
+    /// The region that counts as the local one for this job, if a rule says so.
+    pub home: Option<String>,
     /// Whose job it is.
     pub tenant: Option<String>,
     /// A number that belongs to the job, such as the random part of its id. It decides by weight between regions
@@ -74,7 +76,7 @@ impl Wishes {
         }
         let tags = names(meta, meta::TAGS, "an array of at most 32 strings", false)?;
         let geo = names(meta, meta::GEO, "a string, or an array of at most 32 strings", true)?;
-        Ok(Self { region, strategy, tags, geo, tenant: None, draw: 0 })
+        Ok(Self { region, strategy, tags, geo, ..Self::default() })
     }
 }
 

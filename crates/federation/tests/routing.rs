@@ -405,3 +405,13 @@ fn an_explanation_agrees_with_the_decision_and_names_the_reasons() {
     assert_eq!(world.name(pinned.candidates[0].region), "us");
     assert_eq!(pinned.candidates[1].reason, "the job must run elsewhere");
 }
+
+#[test]
+fn a_rule_can_make_another_region_the_local_one() {
+    let mut world = World::new(|_, _| ());
+    let home = Wishes { home: Some("ap".to_owned()), ..Wishes::default() };
+    assert_eq!(world.route(&home, &[]), Ok("ap"));
+    world.check("us", Some(10));
+    world.cut_off("ap");
+    assert_eq!(world.route(&home, &[]), Ok("us"), "the nearest of the others");
+}

@@ -15,6 +15,7 @@ mod enqueue;
 mod events;
 mod explain;
 mod fairness;
+mod federate;
 mod health;
 mod job_limit;
 mod job_options;
@@ -27,6 +28,7 @@ mod number;
 mod pools;
 mod queues;
 mod rate;
+mod regions;
 mod restore;
 mod serve;
 mod setting;
@@ -63,6 +65,8 @@ pub(crate) enum Command {
     Health(health::Health),
     Maintenance(maintenance::Maintenance),
     Audit(audit::Audit),
+    Federate(federate::Federate),
+    Regions(regions::Regions),
     Backup(backup::Backup),
     Restore(restore::Restore),
     Doctor(doctor::Doctor),
@@ -97,6 +101,8 @@ pub(crate) fn run(arguments: &ArgMatches) -> Result<(), Failure> {
         Command::Health(command) => wait_for(command.run()),
         Command::Maintenance(command) => wait_for(command.run()),
         Command::Audit(command) => wait_for(command.run()),
+        Command::Federate(command) => command.run(),
+        Command::Regions(command) => wait_for(command.run()),
         Command::Backup(command) => command.run(),
         Command::Restore(command) => command.run(),
         Command::Doctor(command) => wait_for(command.run()),

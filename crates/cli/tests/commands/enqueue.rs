@@ -132,10 +132,13 @@ fn what_the_server_rejects_is_exit_code_5_in_its_words() {
 }
 
 #[test]
-fn the_same_id_twice_is_rejected() {
+fn the_same_job_twice_is_one_job_and_another_one_with_its_id_is_rejected() {
     let server = Server::start();
     let arguments = ["enqueue", "a.b", "--id", "01936c7e-1111-7abc-8def-0123456789ab", "--json"];
-    rota(&server, &arguments).json();
-    let error = rota(&server, &arguments).json_error(5);
+    let first = rota(&server, &arguments).json();
+    let again = rota(&server, &arguments).json();
+    assert_eq!(first["id"], again["id"]);
+    let other = [&arguments[..], &["--args", "[1]"]].concat();
+    let error = rota(&server, &other).json_error(5);
     assert_eq!((&error["code"], &error["status"]), (&json!("duplicate"), &json!(409)));
 }

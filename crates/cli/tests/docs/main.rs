@@ -8,6 +8,7 @@ mod support;
 
 mod commands;
 mod examples;
+mod gateway;
 mod glossary;
 mod module_map;
 mod permissions;

@@ -6,8 +6,11 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod gateway_process;
 mod regions;
 
 mod ambiguous;
 mod failover;
+mod gateway;
+mod gateway_faults;
 mod registry;

@@ -8,7 +8,7 @@ use rota_federation::{Attempt, AttemptResult, Circuit, Federation, Moment, Regio
 use super::event::Event;
 use super::find::Homes;
 use super::reconcile::Doubts;
-use super::settings::Settings;
+use super::settings::{RuleSettings, Settings};
 use super::watch::Watch;
 use super::{FederationError, OnAmbiguous, SettingsError};
 use crate::Client;
@@ -38,6 +38,7 @@ pub(super) struct Regions {
     pub settings: Settings,
     pub federation: Federation,
     pub clients: Vec<Client>,
+    pub rules: Arc<[RuleSettings]>,
     /// Rises when the registry changes: places of regions are valid within one version.
     pub version: u64,
 }
@@ -88,6 +89,12 @@ impl FederatedClient {
         self.shared.reconfigure(settings)
     }
 
+    /// The description of the federation that is in force.
+    #[must_use]
+    pub fn settings(&self) -> Settings {
+        self.shared.regions().settings.clone()
+    }
+
     /// The client of one region, for calls that are not routed.
     #[must_use]
     pub fn region(&self, id: &str) -> Option<Client> {
@@ -119,7 +126,13 @@ impl Shared {
         let clients = settings.clients()?;
         Ok(Self {
             started: Instant::now(),
-            regions: Mutex::new(Regions { settings, federation, clients, version: 0 }),
+            regions: Mutex::new(Regions {
+                rules: settings.rules.clone().into(),
+                settings,
+                federation,
+                clients,
+                version: 0,
+            }),
             homes: Mutex::default(),
             doubts: Mutex::default(),
             on_event,
@@ -132,6 +145,7 @@ impl Shared {
         let clients = settings.clients()?;
         let mut regions = self.regions();
         regions.federation.reconfigure(registry, policy)?;
+        regions.rules = settings.rules.clone().into();
         (regions.settings, regions.clients) = (settings, clients);
         regions.version += 1;
         Ok(())

@@ -1,5 +1,6 @@
 //! Enqueueing in whichever region can take the job.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use rota_federation::{AttemptResult, Explanation, NoRoute, RegionSet, Strategy};
@@ -9,6 +10,7 @@ use super::connection::{FederatedClient, Sending};
 use super::courier::{Courier, Failed, Own, Taken};
 use super::event::Event;
 use super::parcel::Parcel;
+use super::settings::RuleSettings;
 use super::verdict::Verdict;
 use super::{FederationError, OnAmbiguous};
 use crate::{Error, Job, WithJson};
@@ -56,7 +58,7 @@ impl FederatedClient {
     /// Enqueues a job in the region that its `meta` and the settings choose, and in another one if that region
     /// cannot take it.
     pub async fn enqueue(&self, job: &impl Serialize) -> Result<Routed, FederationError> {
-        let parcel = Parcel::one(job, self.tenant.as_deref())?;
+        let parcel = Parcel::one(job, self.tenant.as_deref(), &self.rules())?;
         let own = Own { tenant: self.tenant.as_deref() };
         let delivered =
             self.deliver(&parcel, &own).await.map_err(|undelivered| match undelivered {
@@ -72,7 +74,7 @@ impl FederatedClient {
 
     /// Says where a job would go and why, without sending it.
     pub fn explain(&self, job: &impl Serialize) -> Result<Explanation, FederationError> {
-        let parcel = Parcel::one(job, self.tenant.as_deref())?;
+        let parcel = Parcel::one(job, self.tenant.as_deref(), &self.rules())?;
         let now = self.shared.now();
         Ok(self.shared.regions().federation.explain(&parcel.wishes, now))
     }
@@ -85,8 +87,10 @@ impl FederatedClient {
     ) -> Result<Delivered<C::Taken>, Undelivered> {
         let mut tried = Tried::default();
         loop {
-            let (sending, strategy) =
-                self.choose(parcel, &mut tried).map_err(Undelivered::Failed)?;
+            let (sending, strategy) = self.choose(parcel, &mut tried).map_err(|error| {
+                self.count_refused_pin(parcel);
+                Undelivered::Failed(error)
+            })?;
             let (region, place) = (sending.target.id.clone(), sending.target.region);
             tried.regions.insert(place);
             match self.send(sending, parcel, courier).await {
@@ -111,7 +115,26 @@ impl FederatedClient {
         }
     }
 
+    fn count_refused_pin(&self, parcel: &Parcel) {
+        let mut regions = self.shared.regions();
+        let pin = parcel.wishes.region.as_deref();
+        if let Some(place) = pin.and_then(|id| regions.federation.registry().find(id)) {
+            regions.federation.refused_pin(place);
+        }
+    }
+
+    /// The rules for jobs that do not choose a region themselves.
+    pub(super) fn rules(&self) -> Arc<[RuleSettings]> {
+        self.shared.regions().rules.clone()
+    }
+
     fn taken(&self, parcel: &Parcel, region: &str, doubtful: &[String]) {
+        let jobs = parcel.batch.as_ref().map_or(1, Vec::len) as u64;
+        let mut regions = self.shared.regions();
+        if let Some(place) = regions.federation.registry().find(region) {
+            regions.federation.took(place, jobs);
+        }
+        drop(regions);
         for id in parcel.batch.as_deref().unwrap_or(std::slice::from_ref(&parcel.id)) {
             self.remember(id, region);
             super::reconcile::doubt(

@@ -27,11 +27,13 @@ mod enqueue;
 mod error;
 mod event;
 mod find;
+mod follow;
 mod health;
 mod members;
 mod parcel;
 mod passing;
 mod reconcile;
+mod rules;
 mod settings;
 mod status;
 mod verdict;
@@ -42,10 +44,11 @@ pub use connection::FederatedClient;
 pub use enqueue::Routed;
 pub use error::{FederationError, SettingsError};
 pub use event::Event;
-pub use passing::{PassError, Passed};
+pub use follow::Following;
+pub use passing::Passed;
 pub use rota_federation::{
-    Circuit, Explanation, Failover, NoRoute, Policy, Region, RegionId, Registry, RegistryError,
-    Strategy, Topology, WishError, Wishes, meta,
+    Circuit, Explanation, Failover, NoRoute, Policy, Region, RegionId, RegionIndex, Registry,
+    RegistryError, Strategy, Topology, WishError, Wishes, meta,
 };
-pub use settings::{RegionSettings, Settings};
+pub use settings::{GatewaySettings, RegionSettings, RuleSettings, Settings};
 pub use status::RegionStatus;

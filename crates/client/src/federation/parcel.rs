@@ -2,15 +2,15 @@
 
 use std::time::SystemTime;
 
-use jiff::Timestamp;
 use rota_federation::{Wishes, meta};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use super::FederationError;
 use super::members::Members;
-use crate::{Error, JobId};
+use super::settings::RuleSettings;
+use super::{FederationError, rules};
+use crate::{Error, JobId, timestamp};
 
 /// What goes to one region: a job or a batch, ready to be sent to whichever region is chosen.
 #[derive(Debug, Clone)]
@@ -25,20 +25,29 @@ pub(super) struct Parcel {
 
 impl Parcel {
     /// One job. `tenant` is that of the client, if it has one.
-    pub fn one(job: &impl Serialize, tenant: Option<&str>) -> Result<Self, FederationError> {
-        let prepared = Prepared::new(job, tenant)?;
+    pub fn one(
+        job: &impl Serialize,
+        tenant: Option<&str>,
+        rules: &[RuleSettings],
+    ) -> Result<Self, FederationError> {
+        let prepared = Prepared::new(job, tenant, rules)?;
         let (id, wishes) = (prepared.id.clone(), prepared.wishes.clone());
         Ok(Self { id, wishes, batch: None, jobs: vec![prepared] })
     }
 
     /// Jobs that go to one region together: what they say about regions must be the same.
-    pub fn many(jobs: &[Box<RawValue>], tenant: Option<&str>) -> Result<Self, FederationError> {
-        let jobs = jobs.iter().map(|job| Prepared::new(job, tenant));
+    pub fn many(
+        jobs: &[Box<RawValue>],
+        tenant: Option<&str>,
+        rules: &[RuleSettings],
+    ) -> Result<Self, FederationError> {
+        let jobs = jobs.iter().map(|job| Prepared::new(job, tenant, rules));
         let jobs = jobs.collect::<Result<Vec<_>, _>>()?;
         let first = jobs.first().ok_or_else(|| bad("the batch is empty".to_owned()))?;
         let wishes = first.wishes.clone();
         let asks = |wishes: &Wishes| {
-            (wishes.region.clone(), wishes.strategy, wishes.tags.clone(), wishes.geo.clone())
+            let Wishes { region, strategy, tags, geo, home, .. } = wishes;
+            (region.clone(), *strategy, tags.clone(), geo.clone(), home.clone())
         };
         if jobs.iter().any(|job| asks(&job.wishes) != asks(&wishes)) {
             return Err(bad("its jobs want different regions, and a batch goes to one".to_owned()));
@@ -82,7 +91,11 @@ struct Prepared {
 
 impl Prepared {
     /// Reads a job's wishes and gives it an id. `tenant` is that of the client, if it has one.
-    fn new(job: &impl Serialize, tenant: Option<&str>) -> Result<Self, FederationError> {
+    fn new(
+        job: &impl Serialize,
+        tenant: Option<&str>,
+        rules: &[RuleSettings],
+    ) -> Result<Self, FederationError> {
         let json = to_raw_value(job).map_err(|cause| bad(cause.to_string()))?;
         let mut envelope: Members = parse(&json, "it")?;
         let mut meta: Members = match envelope.get("meta").filter(|meta| meta.get() != "null") {
@@ -115,6 +128,7 @@ impl Prepared {
             Some(tenant) => Some(tenant.to_owned()),
             None => text(&meta, "tenant_id").transpose()?,
         };
+        rules::apply(rules, &envelope, &mut wishes);
         let id = id.to_string();
         envelope.set("id", string(&id));
         meta.set(meta::FEDERATION_ID, string(&id));
@@ -129,8 +143,8 @@ impl Prepared {
         if meta.get(meta::SOURCE_REGION).is_none() {
             meta.set(meta::SOURCE_REGION, string(local));
         }
-        if let Ok(now) = Timestamp::try_from(now) {
-            meta.set(meta::ROUTED_AT, string(&format!("{now:.3}")));
+        if let Some(now) = timestamp(now) {
+            meta.set(meta::ROUTED_AT, string(&now));
         }
         envelope.set("meta", to_raw_value(&meta).expect("members are JSON"));
         envelope
@@ -178,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_job_gets_a_federation_id_that_is_its_id() {
-        let prepared = Parcel::one(&json!({"type": "a", "args": []}), None).unwrap();
+        let prepared = Parcel::one(&json!({"type": "a", "args": []}), None, &[]).unwrap();
         let sent = sent(&prepared);
         assert_eq!(sent["id"], prepared.id);
         assert_eq!(sent["meta"]["ojs.federation.federation_id"], prepared.id);
@@ -196,7 +210,7 @@ mod tests {
             "ojs.federation.source_region": "ap",
             "mine": {"a": [1.10]},
         });
-        let prepared = Parcel::one(&json!({"type": "a", "meta": meta}), None).unwrap();
+        let prepared = Parcel::one(&json!({"type": "a", "meta": meta}), None, &[]).unwrap();
         assert_eq!(prepared.id, id);
         assert_eq!(prepared.wishes.strategy, Some(Strategy::Affinity));
         let sent = &sent(&prepared)["meta"];
@@ -217,14 +231,14 @@ mod tests {
             json!({"meta": {"ojs.federation.region_affinity": "geo-pin"}}),
             json!([]),
         ] {
-            assert!(Parcel::one(&job, None).is_err(), "{job}");
+            assert!(Parcel::one(&job, None, &[]).is_err(), "{job}");
         }
     }
 
     #[test]
     fn the_tenant_is_the_clients_or_the_jobs() {
         let job = json!({"type": "a", "meta": {"tenant_id": "acme"}});
-        let of = |tenant| Parcel::one(&job, tenant).unwrap().wishes.tenant;
+        let of = |tenant| Parcel::one(&job, tenant, &[]).unwrap().wishes.tenant;
         assert_eq!(of(None).as_deref(), Some("acme"));
         assert_eq!(of(Some("globex")).as_deref(), Some("globex"));
     }
@@ -233,12 +247,12 @@ mod tests {
     fn a_batch_goes_to_one_region() {
         let jobs = |jobs: Value| serde_json::from_value::<Vec<Box<RawValue>>>(jobs).unwrap();
         let pinned = |region: &str| json!({"type": "a", "meta": {"ojs.federation.region": region}});
-        let parcel = Parcel::many(&jobs(json!([pinned("eu"), pinned("eu")])), None).unwrap();
+        let parcel = Parcel::many(&jobs(json!([pinned("eu"), pinned("eu")])), None, &[]).unwrap();
         assert_eq!(parcel.wishes.region.as_deref(), Some("eu"));
         let body = sent(&parcel);
         assert_eq!(body["jobs"][1]["id"], parcel.batch.as_ref().unwrap()[1]);
         assert_eq!(body["jobs"].as_array().map(Vec::len), Some(2));
-        assert!(Parcel::many(&jobs(json!([pinned("eu"), pinned("us")])), None).is_err());
-        assert!(Parcel::many(&[], None).is_err());
+        assert!(Parcel::many(&jobs(json!([pinned("eu"), pinned("us")])), None, &[]).is_err());
+        assert!(Parcel::many(&[], None, &[]).is_err());
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use http::HeaderMap;
-use rota_federation::{AttemptResult, Strategy};
+use rota_federation::{AttemptResult, Explanation, Strategy};
 use serde_json::value::RawValue;
 
 use super::FederationError;
@@ -26,9 +26,6 @@ pub struct Passed {
     pub strategy: Option<Strategy>,
 }
 
-/// Why there is no answer from a region to pass back.
-pub type PassError = FederationError;
-
 impl FederatedClient {
     /// Passes a new job on to the region that is chosen for it. An answer of a region is a success here, whatever
     /// its status is.
@@ -37,8 +34,8 @@ impl FederatedClient {
         job: &RawValue,
         tenant: Option<&str>,
         headers: &HeaderMap,
-    ) -> Result<Passed, PassError> {
-        self.pass_parcel(Parcel::one(&job, tenant)?, headers).await
+    ) -> Result<Passed, FederationError> {
+        self.pass_parcel(Parcel::one(&job, tenant, &self.rules())?, headers).await
     }
 
     /// Passes a batch of new jobs on to one region.
@@ -47,11 +44,15 @@ impl FederatedClient {
         jobs: &[Box<RawValue>],
         tenant: Option<&str>,
         headers: &HeaderMap,
-    ) -> Result<Passed, PassError> {
-        self.pass_parcel(Parcel::many(jobs, tenant)?, headers).await
+    ) -> Result<Passed, FederationError> {
+        self.pass_parcel(Parcel::many(jobs, tenant, &self.rules())?, headers).await
     }
 
-    async fn pass_parcel(&self, parcel: Parcel, headers: &HeaderMap) -> Result<Passed, PassError> {
+    async fn pass_parcel(
+        &self,
+        parcel: Parcel,
+        headers: &HeaderMap,
+    ) -> Result<Passed, FederationError> {
         match self.deliver(&parcel, &Passing { headers }).await {
             Ok(Delivered { taken, region, strategy, .. }) => {
                 Ok(Passed { answer: taken, region, strategy: Some(strategy) })
@@ -64,9 +65,24 @@ impl FederatedClient {
         }
     }
 
+    /// Says where a job would go and why, without sending it.
+    pub fn explain_for(
+        &self,
+        job: &RawValue,
+        tenant: Option<&str>,
+    ) -> Result<Explanation, FederationError> {
+        let parcel = Parcel::one(&job, tenant, &self.rules())?;
+        let now = self.shared.now();
+        Ok(self.shared.regions().federation.explain(&parcel.wishes, now))
+    }
+
     /// Passes a request about a job on to the job's region: the one that is remembered, else whichever knows the job,
     /// the nearest asked first.
-    pub async fn pass_to_job(&self, id: &str, request: &Forward) -> Result<Passed, PassError> {
+    pub async fn pass_to_job(
+        &self,
+        id: &str,
+        request: &Forward,
+    ) -> Result<Passed, FederationError> {
         let mut targets = self.shared.regions().nearest_first();
         if let Some(home) = self.remembered(id) {
             targets.sort_by_key(|target| target.id != home);
@@ -96,7 +112,11 @@ impl FederatedClient {
     }
 
     /// Passes a request on to one region.
-    pub async fn pass_to(&self, region: &str, request: &Forward) -> Result<Passed, PassError> {
+    pub async fn pass_to(
+        &self,
+        region: &str,
+        request: &Forward,
+    ) -> Result<Passed, FederationError> {
         let target = self.shared.regions().find(region);
         let unknown = || rota_federation::NoRoute::UnknownRegion { id: region.to_owned() };
         let target = target.ok_or_else(unknown)?;

@@ -1,6 +1,7 @@
 //! The description of a federation, in a file or from an endpoint.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -62,6 +63,12 @@ pub struct Settings {
     /// Failover.
     #[serde(default)]
     pub failover: FailoverSettings,
+    /// For `rota federate` only.
+    #[serde(default)]
+    pub gateway: GatewaySettings,
+    /// Rules for jobs that do not choose a region or a strategy themselves. The first that matches counts.
+    #[serde(default)]
+    pub rules: Vec<RuleSettings>,
 }
 
 /// A region with its credentials.
@@ -93,6 +100,39 @@ pub struct RegionSettings {
     /// The file with the private key of that certificate.
     #[serde(default)]
     pub client_key: Option<PathBuf>,
+}
+
+/// A gateway in front of the regions.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GatewaySettings {
+    /// The address to listen on.
+    pub listen: Option<SocketAddr>,
+    /// The region of everything that is in one region only, such as schedules; the local one unless given.
+    pub home_region: Option<String>,
+    /// The regions from which workers get jobs, in this order; the local one unless given.
+    pub fetch_regions: Vec<String>,
+}
+
+/// A rule for jobs. What it does not name may be anything.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RuleSettings {
+    /// The job type, or its beginning followed by `*`.
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// The queue, or its beginning followed by `*`.
+    pub queue: Option<String>,
+    /// The tenant.
+    pub tenant: Option<String>,
+    /// A tag of the job.
+    pub tag: Option<String>,
+    /// The region that counts as the local one for these jobs.
+    pub region: Option<String>,
+    /// Whether these jobs run in that region or nowhere.
+    pub pin: bool,
+    /// Their strategy.
+    pub strategy: Option<String>,
 }
 
 /// Health checks.
@@ -206,8 +246,8 @@ impl Settings {
 
     /// Checks everything that needs no connection and no file.
     pub fn check(&self) -> Result<(), SettingsError> {
-        let policy = self.policy()?;
-        rota_federation::Federation::new(self.registry()?, policy)?;
+        let federation = rota_federation::Federation::new(self.registry()?, self.policy()?)?;
+        self.check_names(federation.registry())?;
         for (setting, seconds) in [
             ("health_check.interval_seconds", self.health_check.interval_seconds),
             ("health_check.timeout_seconds", self.health_check.timeout_seconds),
@@ -225,6 +265,40 @@ impl Settings {
         }
         if self.circuit_breaker.failure_threshold == 0 {
             return Err(invalid("circuit_breaker.failure_threshold", "must be at least 1".into()));
+        }
+        Ok(())
+    }
+
+    /// Checks the regions that the gateway and the rules name.
+    fn check_names(&self, registry: &Registry) -> Result<(), SettingsError> {
+        let unknown = |setting, name: &str| {
+            invalid(setting, format!("names region '{name}', which does not exist"))
+        };
+        let gateway = &self.gateway;
+        for name in gateway.home_region.iter().chain(&gateway.fetch_regions) {
+            registry.find(name).ok_or_else(|| unknown("gateway", name))?;
+        }
+        for rule in &self.rules {
+            if let Some(name) = &rule.region {
+                registry.find(name).ok_or_else(|| unknown("rules", name))?;
+            }
+            match (&rule.region, rule.pin, &rule.strategy) {
+                (None, true, _) => {
+                    return Err(invalid("rules", "with pin = true must name a region".into()));
+                }
+                (Some(_), true, Some(_)) => {
+                    return Err(invalid("rules", "with pin = true have no strategy".into()));
+                }
+                (None, false, None) => {
+                    return Err(invalid("rules", "must name a region or a strategy".into()));
+                }
+                _ => {}
+            }
+            if let Some(name) = &rule.strategy
+                && Strategy::parse(name).is_none_or(|strategy| strategy == Strategy::GeoPin)
+            {
+                return Err(invalid("rules", format!("have an unknown strategy: '{name}'")));
+            }
         }
         Ok(())
     }

@@ -33,6 +33,12 @@ pub struct RegionStatus {
     pub load: Option<Load>,
     /// Whether it answered lately that it is full.
     pub full: bool,
+    /// Jobs of this client that it has taken.
+    pub jobs: u64,
+    /// Its part of all jobs of this client, from 0 to 1.
+    pub share: f64,
+    /// Jobs that had to run there and could not.
+    pub pins_refused: u64,
 }
 
 impl FederatedClient {
@@ -42,6 +48,8 @@ impl FederatedClient {
         let now = self.shared.now();
         let regions = self.shared.regions();
         let federation = &regions.federation;
+        let all: u64 =
+            federation.registry().indexes().map(|at| federation.observed(at).taken()).sum();
         let status = |place| {
             let (region, observed) =
                 (federation.registry().region(place), federation.observed(place));
@@ -58,6 +66,9 @@ impl FederatedClient {
                 checked: observed.check().map(|check| now.since(check.at)),
                 load: observed.load().map(|(load, _)| load),
                 full: observed.is_full(now),
+                jobs: observed.taken(),
+                share: if all == 0 { 0.0 } else { observed.taken() as f64 / all as f64 },
+                pins_refused: observed.pins_refused(),
             }
         };
         federation.registry().indexes().map(status).collect()

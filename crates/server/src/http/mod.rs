@@ -58,10 +58,11 @@ use axum::middleware::from_fn;
 use axum::routing::{delete, get, post, put};
 
 pub use access::{Access, App, Caller, View};
+pub use error::ApiError;
 pub(crate) use job_json::write_record as write_job;
-pub use listen::{Certificates, Listener, Peer, TlsError, serve};
+pub use listen::{Certificates, FailedHandshakes, Listener, Peer, Serve, TlsError, serve};
 pub use route_table::{permission_table, routes};
-pub use service::{HttpService, RequestBody};
+pub use service::{HttpService, RequestBody, identified};
 pub use unserved::{UNSERVED, Unserved};
 
 pub fn service(app: Arc<App>) -> HttpService {

@@ -9,6 +9,7 @@ use axum::http::{HeaderValue, Request, Response};
 use axum::response::IntoResponse;
 use axum::{BoxError, Router};
 use bytes::Bytes;
+use hyper::body::Incoming;
 use rota_model::JobId;
 use rota_settings::Settings;
 use tower::Service;
@@ -19,7 +20,7 @@ use super::audited::Audited;
 use super::client_address::client_address;
 use super::error::ApiError;
 use super::incoming_bodies::Reserved;
-use super::listen::{Peer, serve_for};
+use super::listen::{Peer, Serve, serve_for};
 use super::unread_body::{WatchedBody, announce_close};
 use super::{Access, App, Caller, body, cors, fast_path, limited, quirks, spec_version};
 use crate::audit::Act;
@@ -40,7 +41,7 @@ pub(super) fn request_id() -> String {
     REQUEST_ID.try_with(|id| id.to_str().unwrap_or_default().to_owned()).unwrap_or_default()
 }
 
-/// A body that [`HttpService::serve`] can read.
+/// A body that [`HttpService::answer_request`] can read.
 pub trait RequestBody: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static {}
 
 impl<B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + 'static> RequestBody for B {}
@@ -52,24 +53,34 @@ pub struct HttpService {
     router: Router,
 }
 
+impl Serve for HttpService {
+    fn serve(
+        self,
+        peer: Arc<Peer>,
+        request: Request<Incoming>,
+    ) -> impl Future<Output = Response<Body>> + Send {
+        self.answer_request(peer, request)
+    }
+
+    /// Whether an address may try a TLS handshake: not if many of its own have just failed.
+    fn may_shake_hands(&self, address: IpAddr) -> bool {
+        self.app.handshakes.may_try(address)
+    }
+
+    /// Counts a TLS handshake that has failed, and notes it in the audit log.
+    fn note_failed_handshake(&self, address: IpAddr) {
+        self.app.handshakes.count(address);
+        self.app.audit.handshake_failed(address, self.app.now());
+    }
+}
+
 impl HttpService {
     pub(super) fn new(app: Arc<App>, router: Router) -> Self {
         Self { app, router }
     }
 
-    /// Whether an address may try a TLS handshake: not if many of its own have just failed.
-    pub(super) fn may_shake_hands(&self, address: IpAddr) -> bool {
-        self.app.handshakes.may_try(address)
-    }
-
-    /// Counts a TLS handshake that has failed, and notes it in the audit log.
-    pub(super) fn note_failed_handshake(&self, address: IpAddr) {
-        self.app.handshakes.count(address);
-        self.app.audit.handshake_failed(address, self.app.now());
-    }
-
     /// Answers one request, from a connection or made in this process.
-    pub async fn serve<B: RequestBody>(
+    pub async fn answer_request<B: RequestBody>(
         self,
         peer: Arc<Peer>,
         request: Request<B>,
@@ -265,6 +276,19 @@ fn room_for<B: RequestBody>(body: &B, settings: &Settings) -> Option<usize> {
     let length = body.size_hint().exact().unwrap_or(longest);
     let needs_room = !body.is_end_stream() && length > SHORT_BODY && length <= longest;
     needs_room.then_some(length as usize)
+}
+
+/// Answers a request under its id, which errors and the answer's header then have. For services of other crates.
+pub async fn identified<B, Answering: Future<Output = Response<Body>>>(
+    request: Request<B>,
+    answer: impl FnOnce(Request<B>) -> Answering,
+) -> Response<Body> {
+    let id = request_id_for(&request);
+    let mut response = REQUEST_ID.scope(id.clone(), answer(request)).await;
+    let headers = response.headers_mut();
+    headers.insert("ojs-version", HeaderValue::from_static("1.0"));
+    headers.insert("x-request-id", id);
+    response
 }
 
 /// The id and the JSON of an error about something that is not a request.

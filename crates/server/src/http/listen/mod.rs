@@ -16,7 +16,7 @@ mod slots;
 mod tls;
 mod turns;
 
-pub(super) use failed_handshakes::FailedHandshakes;
+pub use failed_handshakes::FailedHandshakes;
 pub use peer::Peer;
 pub use port::Listener;
 pub(super) use request_connection::{
@@ -25,13 +25,16 @@ pub(super) use request_connection::{
 };
 pub use tls::{Certificates, TlsError};
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Body;
+use axum::http::{Request, Response};
+use hyper::body::Incoming;
 use rota_settings::Settings;
 use tokio::sync::watch;
 
-use super::HttpService;
 use address::Addresses;
 use open_connection::OpenConnection;
 use protocol::Protocols;
@@ -42,9 +45,25 @@ use turns::{InTurn, Turns};
 /// the body, of its request.
 const MAX_READ_TIME: Duration = Duration::from_secs(5);
 
+/// Answers the requests of connections.
+pub trait Serve: Clone + Send + Sync + 'static {
+    /// Answers one request.
+    fn serve(
+        self,
+        peer: Arc<Peer>,
+        request: Request<Incoming>,
+    ) -> impl Future<Output = Response<Body>> + Send;
+
+    /// Whether an address may try a TLS handshake.
+    fn may_shake_hands(&self, address: IpAddr) -> bool;
+
+    /// Notes that a TLS handshake has failed.
+    fn note_failed_handshake(&self, address: IpAddr);
+}
+
 /// What all connections share.
-struct Shared {
-    service: HttpService,
+struct Shared<S> {
+    service: S,
     protocols: Protocols,
     /// How long a client may read nothing of its answer.
     write_timeout: Duration,
@@ -55,7 +74,7 @@ struct Shared {
 /// Serves until `stop` completes, then lets requests under way finish, for up to the grace time.
 pub async fn serve(
     listener: Listener,
-    service: HttpService,
+    service: impl Serve,
     settings: &Settings,
     certificates: Option<Arc<Certificates>>,
     stop: impl Future<Output = ()>,

@@ -10,7 +10,6 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use tokio::net::TcpStream;
 
-use super::Shared;
 use super::connection::Connection;
 use super::parser_error::tls_expected;
 use super::peer::Peer;
@@ -19,6 +18,7 @@ use super::request_connection::{RequestConnection, with_connection};
 use super::slots::{Class, Slot};
 use super::tls::Certificates;
 use super::turns::Seat;
+use super::{Serve, Shared};
 
 /// The longest that a connection in a slot that is kept back may be open, so that a client cannot occupy
 /// it by not reading the answer.
@@ -29,21 +29,21 @@ const NOTHING_SENT: &str = "the client sent nothing";
 const HANDSHAKE: u8 = 22;
 
 /// A connection that was accepted and has a slot.
-pub(super) struct OpenConnection {
+pub(super) struct OpenConnection<S> {
     stream: TcpStream,
     peer: Peer,
     slot: Arc<Slot>,
     seat: Arc<Seat>,
-    shared: Arc<Shared>,
+    shared: Arc<Shared<S>>,
 }
 
-impl OpenConnection {
+impl<S: Serve> OpenConnection<S> {
     pub fn new(
         stream: TcpStream,
         address: SocketAddr,
         slot: Slot,
         seat: Arc<Seat>,
-        shared: Arc<Shared>,
+        shared: Arc<Shared<S>>,
     ) -> Self {
         let probes_only = matches!(slot.class(), Class::Probe | Class::OverCap);
         let peer = Peer { address, certificate: None, probes_only };
@@ -101,11 +101,11 @@ impl OpenConnection {
 
 /// Finds out the protocol, after a handshake if the server speaks TLS. The error says why there is
 /// nothing to serve.
-async fn open(
+async fn open<S: Serve>(
     stream: TcpStream,
     peer: &mut Peer,
     slot: &Slot,
-    shared: &Shared,
+    shared: &Shared<S>,
 ) -> Result<Connection, String> {
     let Some(certificates) = &shared.certificates else {
         let longest = shared.protocols.header_timeout(slot.is_kept_back());
