@@ -31,6 +31,9 @@ pub struct Pool {
     /// Whether only the pool's workers get jobs of its queues.
     #[serde(default)]
     pub isolated: bool,
+    /// Whether tenants whose workers wait for a slot get it by weight.
+    #[serde(default)]
+    pub fair: bool,
     /// The guaranteed part of each queue.
     pub starvation_prevention: Option<StarvationPrevention>,
     /// The scope within which tenants compete: `queue` or `pool`.
@@ -98,6 +101,9 @@ pub struct NewPool {
     /// The tenants that may use an operator's pool; `None` uses the server's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenants: Option<PoolTenants>,
+    /// Whether tenants whose workers wait for a slot get it by weight.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fair: bool,
 }
 
 #[derive(Deserialize)]

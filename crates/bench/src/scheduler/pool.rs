@@ -46,6 +46,7 @@ fn load(
         starvation: None,
         fairness_scope: None,
         tenants: None,
+        fair: false,
     };
     match driver.apply(Command::PutPool(pool.clone(), Box::new(config)))? {
         Reply::Pool { .. } => {}

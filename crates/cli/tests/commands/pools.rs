@@ -6,7 +6,7 @@ use crate::run::rota_at;
 
 const POOL: &str = r#"{
     "name": "mail", "queues": ["email", "bulk"], "concurrency": 50, "strategy": "weighted",
-    "weights": {"email": 3, "bulk": 1}, "isolated": true, "tenant_id": null, "tenants": ["acme", "globex"],
+    "weights": {"email": 3, "bulk": 1}, "isolated": true, "fair": true, "tenant_id": null, "tenants": ["acme", "globex"],
     "starvation_prevention": {"enabled": true, "rotation_interval": "PT30S", "min_dispatch_ratio": 0.05},
     "fairness_scope": "pool", "fairness_scope_inherited": false, "active_workers": 8, "active_jobs": 31, "utilization": 0.62, "origin": "api", "pool": {"name": "mail"}
 }"#;
@@ -50,7 +50,8 @@ fn a_pool_is_set_with_every_option() {
         "pools", "set", "mail", "--queue", "email", "--queue", "bulk", "--concurrency", "50",
         "--strategy", "weighted", "--weight", "email=3", "--weight", "bulk=1", "--isolated",
         "--rotation-interval", "30s", "--min-dispatch-ratio", "0.05",
-        "--fairness-scope", "pool", "--open-to", "acme", "--open-to", "globex", "--json",
+        "--fairness-scope", "pool", "--open-to", "acme", "--open-to", "globex",
+        "--fair", "--json",
     ];
     assert_eq!(rota_at(&server.url, &arguments).json()["name"], "mail");
     rota_at(&server.url, &["pools", "set", "p", "--queue", "q"]).printed();
@@ -58,7 +59,7 @@ fn a_pool_is_set_with_every_option() {
         r#"{"queues":["email","bulk"],"concurrency":50,"strategy":"weighted","#,
         r#""weights":{"bulk":1,"email":3},"isolated":true,"starvation_prevention":"#,
         r#"{"enabled":true,"rotation_interval":"PT30S","min_dispatch_ratio":0.05},"#,
-        r#""fairness_scope":"pool","tenants":["acme","globex"]}"#
+        r#""fairness_scope":"pool","tenants":["acme","globex"],"fair":true}"#
     );
     let expected = [
         format!("PUT /ojs/v1/admin/pools/mail {body}"),

@@ -136,6 +136,43 @@ fn an_operators_pool_is_read_only_for_tenants_and_hides_who_else_uses_it() {
 }
 
 #[test]
+fn a_freed_slot_of_a_fair_pool_is_the_quiet_tenants_although_the_hog_has_waited_longer() {
+    for model in MODELS {
+        let two = two_in(model);
+        let pool = json!({"queues": ["q"], "concurrency": 2, "tenants": "*", "fair": true});
+        two.put_operators("fair", pool);
+        let ask = json!({"pool": "fair", "wait_ms": 30_000});
+        let mut held = Vec::new();
+        for _ in 0..2 {
+            let jobs = two.secured.post(&two.acme, FETCH, ask.clone()).expect(200);
+            held.push(jobs["jobs"][0]["id"].clone());
+        }
+        let wait_for = |count: u64| {
+            let waiting = || two.secured.get(two.secured.operator(), "/metrics").text;
+            let wanted = format!("ojs_workers_waiting {count}");
+            (0..2_000).any(|_| {
+                std::thread::sleep(Duration::from_millis(10));
+                waiting().contains(&wanted)
+            })
+        };
+        std::thread::scope(|scope| {
+            let hog = scope.spawn(|| two.secured.post(&two.acme, FETCH, ask.clone()).expect(200));
+            assert!(wait_for(1), "the hog waits");
+            let quiet =
+                scope.spawn(|| two.secured.post(&two.globex, FETCH, ask.clone()).expect(200));
+            assert!(wait_for(2), "the other tenant waits");
+            for (job, next) in held.iter().zip([quiet, hog]) {
+                two.secured
+                    .post(&two.acme, "/ojs/v1/workers/ack", json!({"job_id": job}))
+                    .expect(200);
+                let got = next.join().unwrap();
+                assert_eq!(got["jobs"].as_array().unwrap().len(), 1, "{model}: {got}");
+            }
+        });
+    }
+}
+
+#[test]
 fn by_default_an_operators_pool_is_open_where_queues_are_shared_and_closed_in_namespaces() {
     for (model, open) in MODELS.into_iter().zip([true, false]) {
         let two = two_in(model);
@@ -155,6 +192,9 @@ fn a_tenants_pool_has_nothing_that_concerns_others() {
     refused(json!({"queues": ["q"], "isolated": true}), "isolated");
     refused(json!({"queues": ["q"], "tenants": "*"}), "tenants");
     refused(json!({"queues": ["q"], "fairness_scope": "pool"}), "fairness_scope");
+    refused(json!({"queues": ["q"], "concurrency": 1, "fair": true}), "fair");
+    let unlimited = json!({"queues": ["q"], "fair": true});
+    two.put(two.secured.operator(), "p", unlimited).expect_error(422, "invalid_request");
     let many: Vec<String> = (0..101).map(|number| format!("q{number}")).collect();
     refused(json!({"queues": many}), "queues");
     // Where its queues are its own, a tenant may reserve them.

@@ -57,7 +57,7 @@ impl Engine {
         self.pool_watch.full.remove(name);
         let Some(pool) = self.scheduler.pools().get(name) else { return };
         self.pool_watch.set_notified_full(name, true);
-        let active = pool.active;
+        let active = pool.slots.active;
         self.emit(EventKind::PoolOverloaded { pool: name.clone(), active, waiting });
     }
 

@@ -129,7 +129,7 @@ impl Engine {
             self.scheduler.serve_nobody();
             return;
         }
-        // With `least-loaded`, jobs are given out one at a time.
+        // With `least-loaded` and in fair pools, jobs are given out one at a time.
         let mut partly: BTreeMap<WaiterId, Vec<Claimed>> = BTreeMap::new();
         while let Some(id) = self.scheduler.next_waiting(|id| self.tenants.find(id)) {
             let Some(waiter) = self.scheduler.fetches().get(id) else { continue };
@@ -137,9 +137,12 @@ impl Engine {
             if fetch.queues.is_empty() && self.pool_of(&fetch).is_none() {
                 fetch.queues = waiter.queues().to_vec();
             }
-            let by_load = self.strategy_of(&fetch) == QueueStrategy::LeastLoaded;
+            let is_fair = self
+                .pool_of(&fetch)
+                .is_some_and(|name| self.scheduler.pools().fair(&name).is_some());
+            let singly = is_fair || self.strategy_of(&fetch) == QueueStrategy::LeastLoaded;
             let most = fetch.count;
-            let count = if by_load { 1 } else { most };
+            let count = if singly { 1 } else { most };
             let claimed = self.claim_for(&Fetch { count, ..fetch });
             if claimed.is_empty() {
                 self.scheduler.got_nothing(id);
@@ -147,7 +150,7 @@ impl Engine {
             }
             let all = partly.entry(id).or_default();
             all.extend(claimed);
-            if !by_load || all.len() >= most {
+            if !singly || all.len() >= most {
                 self.end_wait(id, partly.remove(&id).unwrap_or_default());
             }
         }

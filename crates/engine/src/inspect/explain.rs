@@ -278,7 +278,7 @@ impl Engine {
             && pools.all(|(_, other)| other.room() == 0)
         {
             let limit = first.config().concurrency.unwrap_or(0);
-            let (pool, active) = (pool.clone(), first.active);
+            let (pool, active) = (pool.clone(), first.slots.active);
             let is_open = table.may_use(Some(tenant), &pool);
             return Some(Reason::PoolConcurrency { pool, is_open, active, limit });
         }

@@ -92,7 +92,7 @@ impl Engine {
             origin: pool.origin(),
             config: pool.config().clone(),
             active_workers: self.workers.tallies().in_pool(name),
-            active_jobs: pool.active,
+            active_jobs: pool.slots.active,
             dispatched_1m: self.pool_watch.dispatched_in_minute(name, self.wall()),
         }
     }

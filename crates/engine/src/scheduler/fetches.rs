@@ -121,22 +121,8 @@ impl Fetches {
         let waiter = self.all.remove(&id)?;
         self.owned.remove(waiter.fetch.tenant.as_ref());
         self.by_deadline.remove(&(waiter.deadline, id));
-        if let Some(worker) = &waiter.fetch.worker
-            && let Some(ids) = self.by_worker.get_mut(worker)
-        {
-            ids.remove(&id);
-            if ids.is_empty() {
-                self.by_worker.remove(worker);
-            }
-        }
-        if let Some(tenant) = &waiter.fetch.tenant
-            && let Some(ids) = self.by_tenant.get_mut(tenant)
-        {
-            ids.remove(&id);
-            if ids.is_empty() {
-                self.by_tenant.remove(tenant);
-            }
-        }
+        remove_id(&mut self.by_worker, waiter.fetch.worker.as_ref(), id);
+        remove_id(&mut self.by_tenant, waiter.fetch.tenant.as_ref(), id);
         Some(waiter.fetch)
     }
 
@@ -322,15 +308,20 @@ impl Fetches {
         self.tried.clear();
     }
 
-    /// The fetch that is tried first when a pool has room.
-    pub fn first_in_pool(&self, pool: &PoolName) -> Option<WaiterId> {
-        let requests = self.by_pool.get(pool).into_iter().flat_map(|requests| requests.values());
-        let untried = requests.filter_map(|alike| {
+    /// The fetch that is tried first when a pool has room: by `rank`, which depends on whose jobs it asks
+    /// for, then the one that has waited longest.
+    pub fn first_in_pool(
+        &self,
+        pool: &PoolName,
+        rank: impl Fn(Option<&TenantId>) -> u128,
+    ) -> Option<WaiterId> {
+        let requests = self.by_pool.get(pool).into_iter().flatten();
+        let untried = requests.filter_map(|((_, tenant), alike)| {
             let &(_, first) = alike.first()?;
             let tried = alike.iter().any(|(_, id)| self.tried.contains(id));
-            Some((longest_waiting(alike)?, first)).filter(|_| !tried)
+            Some((rank(tenant.as_ref()), longest_waiting(alike)?, first)).filter(|_| !tried)
         });
-        untried.min().map(|(_, id)| id)
+        untried.min().map(|(.., id)| id)
     }
 
     /// Whether fetches wait for jobs of this tenant alone.
@@ -369,6 +360,15 @@ impl Fetches {
     }
 }
 
+/// Removes a fetch from an index, and its entry with the last one.
+fn remove_id<K: Ord>(index: &mut BTreeMap<K, BTreeSet<WaiterId>>, key: Option<&K>, id: WaiterId) {
+    let Some((key, ids)) = key.and_then(|key| Some((key, index.get_mut(key)?))) else { return };
+    ids.remove(&id);
+    if ids.is_empty() {
+        index.remove(key);
+    }
+}
+
 /// The fetch that has waited longest. Ordered by load, only the 64 least loaded are compared.
 fn longest_waiting(ranks: &BTreeSet<(usize, WaiterId)>) -> Option<WaiterId> {
     ranks.iter().take(64).map(|(_, id)| *id).min()
@@ -377,6 +377,10 @@ fn longest_waiting(ranks: &BTreeSet<(usize, WaiterId)>) -> Option<WaiterId> {
 impl Waiter {
     pub fn queues(&self) -> &[QueueName] {
         &self.queues
+    }
+
+    pub fn pool(&self) -> Option<&PoolName> {
+        self.taker.pool.as_ref()
     }
 
     pub fn deadline(&self) -> u64 {

@@ -9,8 +9,9 @@ use std::ops::Bound;
 
 use rota_model::{Cap, PoolName, PoolTenants, QueueName, TenantId};
 
-use super::pool::{Pool, PoolChange};
+use super::pool::{Pool, PoolChange, Slots};
 use super::pool_index::PoolIndex;
+use crate::tenant::TenantIx;
 use crate::{Asker, CapCounter, CapReached, Capped, ConfigOrigin};
 
 /// All pools.
@@ -27,7 +28,7 @@ pub(crate) struct Pools {
     /// Whether an operator's pool that names no tenants is open to all, rather than to none.
     open_by_default: bool,
     /// Active jobs of deleted pools, which count again if a pool of that name is created.
-    left_over: BTreeMap<PoolName, u64>,
+    left_over: BTreeMap<PoolName, Slots>,
     /// The last version given to a pool.
     versions: u64,
     /// Tenants with isolated pools of their own, and the version in which these last changed.
@@ -54,6 +55,11 @@ impl Pools {
     /// A pool, by the engine's name.
     pub fn get(&self, name: &str) -> Option<&Pool> {
         self.all.get(name)
+    }
+
+    /// A pool that gives its slots to tenants by weight.
+    pub fn fair(&self, name: &PoolName) -> Option<&Pool> {
+        self.all.get(name).filter(|pool| pool.config().fair)
     }
 
     /// Whether one more pool may be created.
@@ -99,8 +105,8 @@ impl Pools {
         let existed = self.all.contains_key(&name);
         let did_isolate = self.unindex(&name);
         if !existed {
-            let active = self.left_over.remove(&name).unwrap_or(0);
-            self.all.insert(name.clone(), Pool::new(active));
+            let slots = self.left_over.remove(&name).unwrap_or_default();
+            self.all.insert(name.clone(), Pool::new(slots));
             self.owned.add(name.owner().as_ref());
         }
         self.versions += 1;
@@ -111,10 +117,10 @@ impl Pools {
             _ => pool.api = change.config,
         }
         if pool.file.is_none() && pool.api.is_none() {
-            if pool.active > 0 {
-                self.left_over.insert(name.clone(), pool.active);
+            let removed = self.all.remove(&name).map(|pool| pool.slots);
+            if let Some(slots) = removed.filter(|slots| slots.active > 0) {
+                self.left_over.insert(name.clone(), slots);
             }
-            self.all.remove(&name);
             self.owned.remove(name.owner().as_ref());
         }
         if self.index(&name) || did_isolate {
@@ -218,26 +224,26 @@ impl Pools {
         pool.and_then(|name| self.all.get(name)).is_none_or(|pool| pool.room() > 0)
     }
 
-    pub fn started(&mut self, name: &PoolName) {
+    pub fn started(&mut self, name: &PoolName, tenant: TenantIx) {
         match self.all.get_mut(name) {
-            Some(pool) => pool.active += 1,
-            None => *self.left_over.entry(name.clone()).or_default() += 1,
+            Some(pool) => pool.slots.add(tenant),
+            None => self.left_over.entry(name.clone()).or_default().add(tenant),
         }
     }
 
-    /// A job of a pool ended. Returns whether the pool was full and has room now.
-    pub fn ended(&mut self, name: &PoolName) -> bool {
+    /// A tenant's job of a pool ended. Returns whether the pool was full and has room now.
+    pub fn ended(&mut self, name: &PoolName, tenant: TenantIx) -> bool {
         let Some(pool) = self.all.get_mut(name) else {
-            if let Some(active) = self.left_over.get_mut(name) {
-                *active = active.saturating_sub(1);
-                if *active == 0 {
+            if let Some(slots) = self.left_over.get_mut(name) {
+                slots.remove(tenant);
+                if slots.active == 0 {
                     self.left_over.remove(name);
                 }
             }
             return false;
         };
         let was_full = pool.room() == 0;
-        pool.active = pool.active.saturating_sub(1);
+        pool.slots.remove(tenant);
         was_full && pool.room() > 0
     }
 

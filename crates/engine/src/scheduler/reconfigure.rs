@@ -83,7 +83,12 @@ impl Scheduler {
             Reconfigured::LimitSettings(limit, settings) => {
                 self.set_limit_settings(limit, settings)
             }
-            Reconfigured::Pool(name, change) => self.pools.put(name, change),
+            Reconfigured::Pool(name, change) => {
+                self.pools.put(name.clone(), change);
+                if self.pools.fair(&name).is_some() {
+                    self.to_serve_pools.insert(name);
+                }
+            }
             Reconfigured::All => {
                 for queue in (0..self.queues.len() as u32).map(QueueIx) {
                     self.queue_ready(queue);

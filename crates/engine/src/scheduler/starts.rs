@@ -10,6 +10,7 @@ use super::pick::{FetchRequest, Pick, Reason, RequestedQueues};
 use super::tag::Tag;
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
+use crate::tenant::TenantIx;
 
 /// Windows in which a start is recorded at the cost of one step.
 const WINDOWS_IN_A_STEP: usize = 4;
@@ -61,7 +62,7 @@ impl Scheduler {
         }
         self.tenants[tenant.0 as usize].active += 1;
         if let Some(pool) = &request.pool {
-            self.pools.started(pool);
+            self.pools.started(pool, tenant);
         }
         let key = gate.map(|gate| self.limits.gate(gate).limit);
         if let Some((limit, gate)) = key.zip(gate) {
@@ -235,7 +236,7 @@ impl Scheduler {
             self.correct(ended.class, correction);
         }
         if let Some(pool) = ended.pool {
-            self.leave_pool(pool);
+            self.leave_pool(pool, self.class(ended.class).tenant);
         }
     }
 
@@ -250,7 +251,7 @@ impl Scheduler {
         self.queue_mut(queue).active += 1;
         self.tenants[tenant.0 as usize].active += 1;
         if let Some(pool) = pool {
-            self.pools.started(pool);
+            self.pools.started(pool, tenant);
         }
     }
 
@@ -338,8 +339,8 @@ impl Scheduler {
         closed().find(|(_, closed)| closed.paused).or_else(|| closed().next())
     }
 
-    fn leave_pool(&mut self, pool: &PoolName) {
-        if self.pools.ended(pool) {
+    fn leave_pool(&mut self, pool: &PoolName, tenant: TenantIx) {
+        if self.pools.ended(pool, tenant) {
             self.to_serve_pools.insert(pool.clone());
         }
     }

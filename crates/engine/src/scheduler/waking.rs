@@ -1,11 +1,12 @@
 //! Waking: limits that may have opened, and waiting fetches that may be served.
 
-use rota_model::TenantId;
+use rota_model::{PoolName, TenantId};
 
 use super::Scheduler;
 use super::limits::{Bucket, GateIx, LimitIx, Sleeper};
 use super::pick::FetchRequest;
 use super::sleeping::NOBODY;
+use super::tag::Tag;
 use super::turn::TurnIx;
 use crate::queue::QueueIx;
 use crate::tenant::TenantIx;
@@ -84,7 +85,8 @@ impl Scheduler {
         while let Some(pool) = self.to_serve_pools.first() {
             self.steps += 1;
             if self.pools.has_room(Some(pool))
-                && let Some(waiter) = self.fetches.first_in_pool(pool)
+                && let Some(waiter) =
+                    self.fetches.first_in_pool(pool, |tenant| self.slot_rank(pool, tenant, &find))
             {
                 return Some(waiter);
             }
@@ -104,11 +106,48 @@ impl Scheduler {
             if find(id).is_some_and(|tenant| self.has_work_of(*queue, tenant))
                 && let Some(waiter) = self.fetches.first_of_tenant(*queue, id, &self.pools)
             {
-                return Some(waiter);
+                return Some(self.fairest_listed(waiter, &find));
             }
             self.to_serve_tenant.pop_first();
         }
         None
+    }
+
+    /// The order in which fetches get the free slots of a pool. In a fair pool, the tenant that would have
+    /// the fewest slots for its weight is first; shared workers, which serve all tenants in turn, come
+    /// before tenants' own.
+    fn slot_rank(
+        &self,
+        pool: &PoolName,
+        tenant: Option<&TenantId>,
+        find: impl Fn(&TenantId) -> Option<TenantIx>,
+    ) -> u128 {
+        match (self.pools.fair(pool), tenant.and_then(find)) {
+            (Some(pool), Some(ix)) => {
+                Tag::step(pool.slots.of(ix).saturating_add(1), self.tenant(ix).weight)
+            }
+            _ => 0,
+        }
+    }
+
+    /// Instead of a fetch of a fair pool, the one of that pool to which the next slot belongs, among
+    /// tenants that are listed: several tenants may have got work at once.
+    fn fairest_listed(
+        &self,
+        waiter: WaiterId,
+        find: impl Fn(&TenantId) -> Option<TenantIx>,
+    ) -> WaiterId {
+        let pool = self.fetches.get(waiter).and_then(|waiter| waiter.pool());
+        let Some(name) = pool.filter(|name| self.pools.fair(name).is_some()) else { return waiter };
+        let listed = self.to_serve_tenant.iter().take(MOST_VISITED);
+        let of_pool = listed.filter_map(|(queue, id)| {
+            let tenant = find(id).filter(|tenant| self.has_work_of(*queue, *tenant))?;
+            let fetch = self.fetches.first_of_tenant(*queue, id, &self.pools)?;
+            let is_in_pool = self.fetches.get(fetch)?.pool() == Some(name);
+            let rank = self.slot_rank(name, Some(id), |_| Some(tenant));
+            is_in_pool.then_some((rank, fetch))
+        });
+        of_pool.min().map_or(waiter, |(_, fetch)| fetch)
     }
 
     /// Whether a fetch for one tenant may get something from a queue. A tenant may have hundreds of

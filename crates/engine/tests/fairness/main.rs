@@ -7,6 +7,7 @@ mod account_debts;
 mod api_keys;
 mod caps;
 mod entitled_shares;
+mod fair_pools;
 mod forgetting_idle;
 mod guaranteed_parts;
 mod key_limits;

@@ -37,6 +37,9 @@ pub struct PoolConfig {
     /// The tenants that may use an operator's pool; `None` uses the default of the isolation model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenants: Option<PoolTenants>,
+    /// Whether tenants whose workers wait for a slot get it by weight.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fair: bool,
 }
 
 /// How the next queue is chosen.

@@ -21,6 +21,7 @@ impl PoolConfig {
         "starvation_prevention",
         "fairness_scope",
         "tenants",
+        "fair",
     ];
 
     /// Parses the members of a pool. `queues` may be a list of names, or a map from names to
@@ -54,18 +55,14 @@ impl PoolConfig {
                 false => QueueStrategy::Weighted,
             }),
             weights,
-            isolated: match members.get("isolated") {
-                None | Some(Value::Null) => false,
-                Some(value) => value
-                    .as_bool()
-                    .ok_or_else(|| Rejection::field("isolated", "must be true or false"))?,
-            },
+            isolated: given("isolated").map_or(Ok(false), |value| flag(value, "isolated"))?,
             starvation,
             fairness_scope: match members.get("fairness_scope") {
                 None | Some(Value::Null) => None,
                 Some(value) => Some(parse_scope(value)?),
             },
             tenants: given("tenants").map(PoolTenants::parse).transpose()?,
+            fair: fair(given("fair"), given("concurrency").is_some())?,
         })
     }
 }
@@ -103,6 +100,22 @@ pub fn parse_strategy(value: &Value, field: &'static str) -> Result<QueueStrateg
     found.ok_or_else(|| {
         Rejection::value(field, "must be one of strict, round-robin, weighted and least-loaded")
     })
+}
+
+fn fair(value: Option<&Value>, is_limited: bool) -> Result<bool, Rejection> {
+    let fair = value.map_or(Ok(false), |value| flag(value, "fair"))?;
+    if fair && !is_limited {
+        return Err(Rejection::value(
+            "fair",
+            "shares the slots of 'concurrency', which is not given",
+        )
+        .hint("Give the pool a 'concurrency', or leave 'fair' out."));
+    }
+    Ok(fair)
+}
+
+fn flag(value: &Value, field: &'static str) -> Result<bool, Rejection> {
+    value.as_bool().ok_or_else(|| Rejection::field(field, "must be true or false"))
 }
 
 fn parse_scope(value: &Value) -> Result<FairnessScope, Rejection> {

@@ -107,6 +107,7 @@ impl Workload {
                 starvation,
                 fairness_scope: self.pool_scope(),
                 tenants: None,
+                fair: false,
                 queues,
             }),
         )

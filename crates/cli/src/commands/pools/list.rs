@@ -39,6 +39,12 @@ fn cells(pool: &Pool) -> Vec<String> {
         jobs(pool),
         pool.utilization.map_or_else(|| "-".to_owned(), percent),
         pool.origin.clone().unwrap_or_default(),
-        if pool.isolated { "isolated".to_owned() } else { String::new() },
+        match (pool.isolated, pool.fair) {
+            (true, true) => "isolated, fair",
+            (true, false) => "isolated",
+            (false, true) => "fair",
+            (false, false) => "",
+        }
+        .to_owned(),
     ]
 }

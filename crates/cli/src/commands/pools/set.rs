@@ -71,6 +71,10 @@ pub(super) struct Set {
     #[arg(long = "open-to", value_name = "TENANT", conflicts_with = "closed")]
     open_to: Vec<String>,
 
+    /// Share the slots of --concurrency among tenants by weight
+    #[arg(long, requires = "concurrency")]
+    fair: bool,
+
     /// Let no tenant use an operator's pool
     #[arg(long)]
     closed: bool,
@@ -100,6 +104,7 @@ impl Set {
             }),
             fairness_scope: self.fairness_scope,
             tenants: tenants(self.open_to, self.closed),
+            fair: self.fair,
         };
         let pool = client.set_pool(&self.name, &pool).await?;
         if json { print_json(&pool) } else { print(&describe(&pool)) }

@@ -14,6 +14,7 @@ pub(super) fn describe(pool: &Pool) -> String {
     table.field("queues", queues(pool, ", "));
     table.field_if("strategy", pool.strategy.as_ref());
     table.field("isolated", if pool.isolated { "yes" } else { "no" });
+    table.field("fair", if pool.fair { "yes" } else { "no" });
     table.field_if("no starvation", pool.starvation_prevention.as_ref().and_then(prevention));
     table.field_if("fairness scope", pool.fairness_scope.as_ref().map(|_| scope(pool)));
     table.field_if("workers", pool.active_workers.map(|workers| workers.to_string()));

@@ -94,6 +94,10 @@ fn check_tenants_pool(app: &Access, config: &PoolConfig) -> Result<(), ApiError>
         let problem = "is for the operator's pools; a tenant's pool is its own";
         return Err(Rejection::value("tenants", problem).hint("Leave 'tenants' out.").into());
     }
+    if config.fair {
+        let problem = "is for the operator's pools; a tenant's pool serves one tenant";
+        return Err(Rejection::value("fair", problem).hint("Leave 'fair' out.").into());
+    }
     if config.fairness_scope.is_some() {
         let problem = "is for the operator's pools; a tenant's pool serves one tenant";
         return Err(Rejection::value("fairness_scope", problem)
@@ -172,6 +176,7 @@ fn item(app: &Access, view: &PoolView) -> Value {
         "strategy": config.strategy.as_str(),
         "weights": weights,
         "isolated": config.isolated,
+        "fair": config.fair,
         "starvation_prevention": starvation(rule, config.queues.len()),
         "fairness_scope": scope.as_str(),
         "fairness_scope_inherited": config.fairness_scope.is_none(),
