@@ -30,6 +30,10 @@ struct Arguments {
     #[arg(long, group = "target", value_name = "PATH")]
     server_bin: Option<PathBuf>,
 
+    /// With --server-bin: put the program's gateway in front of each server (`federate`)
+    #[arg(long, requires = "server_bin")]
+    gateway: bool,
+
     /// Check everything, and fail a case that is not fully understood
     #[arg(long)]
     strict: bool,
@@ -85,7 +89,10 @@ impl Arguments {
     fn into_options(self) -> Options {
         let target = match (self.url, self.server_bin) {
             (Some(url), _) => Target::Url(url),
-            (None, binary) => Target::Binary(binary.expect("clap requires one of the targets")),
+            (None, binary) => {
+                let binary = binary.expect("clap requires one of the targets");
+                if self.gateway { Target::Gateway(binary) } else { Target::Binary(binary) }
+            }
         };
         Options {
             only: self.only,

@@ -28,6 +28,8 @@ pub enum Target {
     Url(String),
     /// A program that is started afresh for each case.
     Binary(PathBuf),
+    /// The same, with a gateway in front of it.
+    Gateway(PathBuf),
 }
 
 impl Options {
@@ -47,7 +49,7 @@ impl Options {
     /// checked and not one from the search path.
     pub(crate) fn resolved(&self) -> Result<Options, Error> {
         let mut options = self.clone();
-        if let Target::Binary(binary) = &mut options.target {
+        if let Target::Binary(binary) | Target::Gateway(binary) = &mut options.target {
             match binary.canonicalize() {
                 Ok(found) if found.is_file() => *binary = found,
                 _ => return Err(Error::NoServer(binary.clone())),
@@ -59,7 +61,7 @@ impl Options {
     pub(crate) fn parallel(&self) -> usize {
         let default = match self.target {
             Target::Url(_) => 1,
-            Target::Binary(_) => 8,
+            Target::Binary(_) | Target::Gateway(_) => 8,
         };
         self.jobs.unwrap_or(default).max(1)
     }

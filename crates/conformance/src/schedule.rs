@@ -122,8 +122,11 @@ fn attempt(
             let outcome = runner::run(case, &Client::new(url), options.mode);
             take(outcome, report);
         }
-        Target::Binary(binary) => {
-            let mut server = ServerProcess::start(binary, ports)?;
+        Target::Binary(binary) | Target::Gateway(binary) => {
+            let mut server = match options.target {
+                Target::Gateway(_) => ServerProcess::start_gateway(binary, ports)?,
+                _ => ServerProcess::start(binary, ports)?,
+            };
             let outcome = runner::run(case, &Client::new(&server.url()), options.mode);
             let crash = server.crash();
             if outcome.unanswered || crash.is_some() {

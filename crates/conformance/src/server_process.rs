@@ -24,20 +24,44 @@ const STOP_LIMIT: Duration = Duration::from_secs(3);
 const START_ATTEMPTS: usize = 3;
 const LOG_LINES: usize = 40;
 
+/// The region that a gateway routes to: the public cases pin jobs to it.
+const REGION: &str = "eu-west-1";
+
 #[derive(Debug)]
 pub struct ServerProcess {
     child: Child,
     lease: Lease,
     /// Holds the data and the log; removed with this value.
     home: TempDir,
+    /// The server behind it, if this is a gateway.
+    behind: Option<Box<ServerProcess>>,
 }
 
 impl ServerProcess {
     /// Starts `binary serve` on a free port and waits until it is healthy.
     pub fn start(binary: &Path, ports: &Ports) -> Result<ServerProcess, String> {
+        ServerProcess::start_with(binary, ports, ServerProcess::spawn)
+    }
+
+    /// The same, and `binary federate` in front of it.
+    pub fn start_gateway(binary: &Path, ports: &Ports) -> Result<ServerProcess, String> {
+        let server = ServerProcess::start(binary, ports)?;
+        let url = server.url();
+        let mut gateway = ServerProcess::start_with(binary, ports, |binary, ports| {
+            ServerProcess::spawn_gateway(binary, ports, &url)
+        })?;
+        gateway.behind = Some(Box::new(server));
+        Ok(gateway)
+    }
+
+    fn start_with(
+        binary: &Path,
+        ports: &Ports,
+        spawn: impl Fn(&Path, &Ports) -> io::Result<ServerProcess>,
+    ) -> Result<ServerProcess, String> {
         let mut attempt = 1;
         loop {
-            let mut server = ServerProcess::spawn(binary, ports)
+            let mut server = spawn(binary, ports)
                 .map_err(|error| format!("cannot start {}: {error}", binary.display()))?;
             match server.wait_until_healthy() {
                 Ok(()) => return Ok(server),
@@ -56,13 +80,19 @@ impl ServerProcess {
         let bytes = fs::read(self.home.path().join("log")).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
         let lines: Vec<_> = text.lines().collect();
-        lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
+        let own = lines[lines.len().saturating_sub(LOG_LINES)..].join("\n");
+        match &self.behind {
+            Some(behind) => format!("{own}\nbehind it:\n{}", behind.log()),
+            None => own,
+        }
     }
 
     /// Says how the server has ended without being asked to.
     pub fn crash(&mut self) -> Option<String> {
-        let status = self.child.try_wait().ok().flatten()?;
-        Some(format!("the server ended on its own: {status}"))
+        match self.child.try_wait().ok().flatten() {
+            Some(status) => Some(format!("the server ended on its own: {status}")),
+            None => self.behind.as_mut().and_then(|behind| behind.crash()),
+        }
     }
 
     /// Asks the server to end, and kills it when it does not; then there is something to tell.
@@ -97,7 +127,27 @@ impl ServerProcess {
             .stdout(log.try_clone()?)
             .stderr(log)
             .spawn()?;
-        Ok(ServerProcess { child, lease, home })
+        Ok(ServerProcess { child, lease, home, behind: None })
+    }
+
+    fn spawn_gateway(binary: &Path, ports: &Ports, url: &str) -> io::Result<ServerProcess> {
+        let lease = ports.lease()?;
+        let home = tempfile::Builder::new().prefix("rota-conformance-").tempdir()?;
+        let regions = home.path().join("regions.json");
+        let region = serde_json::json!({"id": REGION, "url": url});
+        let settings = serde_json::json!({"local_region": REGION, "regions": [region]});
+        fs::write(&regions, settings.to_string())?;
+        let log = File::create(home.path().join("log"))?;
+        let child = Command::new(binary)
+            .arg("federate")
+            .args(["--listen", &format!("127.0.0.1:{}", lease.port)])
+            .arg("--config")
+            .arg(&regions)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()?;
+        Ok(ServerProcess { child, lease, home, behind: None })
     }
 
     fn wait_until_healthy(&mut self) -> Result<(), NotHealthy> {

@@ -121,7 +121,7 @@ const ROUTES: &[(&str, &str, Handling)] = &[
     ("POST", "/ojs/v1/crons/{name}/pause", ToHome),
     ("POST", "/ojs/v1/crons/{name}/resume", ToHome),
     ("POST", "/ojs/v1/crons/{name}/trigger", ToHome),
-    ("GET", "/ojs/v1/events", Refused),
+    ("GET", "/ojs/v1/events", MergedList),
     ("GET", "/ojs/v1/events/stream", Refused),
     ("GET", "/ojs/v1/ws", Refused),
     ("GET", "/ojs/v1/rate-limits", ToHome),

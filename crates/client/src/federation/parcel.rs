@@ -111,15 +111,17 @@ impl Prepared {
         };
         let given = text(&envelope, "id").transpose()?;
         let federation_id = text(&meta, meta::FEDERATION_ID).transpose()?;
-        let id = match (given, federation_id) {
+        let parsed = |id: &str| {
+            JobId::parse(id).ok_or_else(|| bad(format!("'{id}' is not a UUIDv7 in lower case")))
+        };
+        let id = match (&given, &federation_id) {
             (Some(id), Some(other)) if id != other => {
-                return Err(bad(format!(
-                    "its id and meta.{} are not the same",
-                    meta::FEDERATION_ID
-                )));
+                let member = meta::FEDERATION_ID;
+                return Err(bad(format!("its id and meta.{member} are not the same")));
             }
-            (Some(id), _) | (None, Some(id)) => JobId::parse(&id)
-                .ok_or_else(|| bad(format!("'{id}' is not a UUIDv7 in lower case")))?,
+            (Some(id), _) => parsed(id)?,
+            // One that no server takes for an id stays what it is, and the job gets an id of its own.
+            (None, Some(id)) => JobId::parse(id).unwrap_or_else(JobId::now),
             (None, None) => JobId::now(),
         };
         let mut wishes = Wishes::of_meta(&values(&meta)?)?;
@@ -131,7 +133,9 @@ impl Prepared {
         rules::apply(rules, &envelope, &mut wishes);
         let id = id.to_string();
         envelope.set("id", string(&id));
-        meta.set(meta::FEDERATION_ID, string(&id));
+        if federation_id.is_none() {
+            meta.set(meta::FEDERATION_ID, string(&id));
+        }
         // Only whoever copies jobs between regions may say so.
         meta.remove(meta::REPLICATED_FROM);
         Ok(Self { id, wishes, envelope, meta })
@@ -143,7 +147,7 @@ impl Prepared {
         if meta.get(meta::SOURCE_REGION).is_none() {
             meta.set(meta::SOURCE_REGION, string(local));
         }
-        if let Some(now) = timestamp(now) {
+        if let Some(now) = timestamp(now).filter(|_| meta.get(meta::ROUTED_AT).is_none()) {
             meta.set(meta::ROUTED_AT, string(&now));
         }
         envelope.set("meta", to_raw_value(&meta).expect("members are JSON"));
