@@ -118,7 +118,7 @@ impl Fixture {
             certificate: None,
             probes_only: false,
         });
-        let mut serving = pin!(self.service.clone().serve(peer, request));
+        let mut serving = pin!(self.service.clone().answer_request(peer, request));
         if self._threads.is_none() {
             // All that it could wait for is gone.
             let once = poll_fn(|cx| Poll::Ready(serving.as_mut().poll(cx))).await;
