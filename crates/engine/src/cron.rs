@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use rota_model::cron::Schedule;
-use rota_model::{Class, CronName, Millis, QueueName, Seq, TenantId};
+use rota_model::{Class, CronName, JobType, Millis, QueueName, Seq, TenantId};
 use serde::{Deserialize, Serialize};
 
 use crate::CronSpec;
@@ -84,6 +84,8 @@ pub struct CronView {
     /// The tenant of its jobs.
     pub tenant: TenantId,
     pub queue: QueueName,
+    /// The type of its jobs.
+    pub kind: JobType,
     pub expression: String,
     pub timezone: String,
     pub overlap: Overlap,
@@ -170,6 +172,7 @@ impl Cron {
             name: name.clone(),
             tenant: self.row.class.tenant.clone(),
             queue: self.row.class.queue.clone(),
+            kind: self.row.class.kind.clone(),
             expression: self.row.expression.clone(),
             timezone: self.row.timezone.clone(),
             overlap: self.row.overlap,

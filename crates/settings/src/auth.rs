@@ -1,5 +1,7 @@
 //! How the settings of authentication depend on each other.
 
+use std::net::IpAddr;
+
 use crate::choices::AuthMode;
 use crate::declared::{Auth, Settings};
 use crate::error::Problem;
@@ -15,6 +17,19 @@ impl Auth {
     /// Whether the key set of tokens is read over https.
     fn has_secure_key_set(&self) -> bool {
         matches!(&self.jwt_jwks, Some(JwksSource::Url(url)) if url.starts_with("https:"))
+    }
+
+    /// Whether keys of tokens come from another machine without encryption.
+    fn has_exposed_key_set(&self) -> bool {
+        let Some(JwksSource::Url(url)) = &self.jwt_jwks else { return false };
+        let Some(rest) = url.strip_prefix("http://") else { return false };
+        let authority = rest.split(['/', '?']).next().unwrap_or_default();
+        let host = match authority.strip_prefix('[') {
+            Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
+            None => authority.split(':').next().unwrap_or_default(),
+        };
+        let is_here = host.parse::<IpAddr>().map_or(host == "localhost", |ip| ip.is_loopback());
+        !is_here
     }
 
     /// Whether callers have to prove who they are.
@@ -40,6 +55,11 @@ impl Settings {
         if auth.jwt_jwks_ca.is_some() && !auth.has_secure_key_set() {
             let advice = "auth.jwt_jwks_ca is for a key set with an https URL";
             return self.conflict(reader, "auth.jwt_jwks", "auth.jwt_jwks_ca", advice);
+        }
+        if auth.has_exposed_key_set() && !self.insecure {
+            let advice =
+                "whoever is between here and there could hand out keys: use https, or a file";
+            return self.conflict(reader, "insecure", "auth.jwt_jwks", advice);
         }
         let has_keys = auth.jwt_secret_file.is_some()
             || auth.jwt_key_file.is_some()

@@ -22,6 +22,7 @@ mod credential_lists;
 mod ended_credentials;
 mod first_key;
 mod key_admin;
+mod lasting_credentials;
 mod limit_keys;
 mod matrix;
 mod request_limits;

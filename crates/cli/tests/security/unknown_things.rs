@@ -241,7 +241,9 @@ fn normalized(value: &Value, name: &str) -> Value {
     match value {
         Value::Object(members) => members
             .iter()
-            .filter(|(key, _)| *key != "request_id" && !key.ends_with("_ms"))
+            .filter(|(key, _)| {
+                !matches!(key.as_str(), "request_id" | "uptime_seconds") && !key.ends_with("_ms")
+            })
             .map(|(key, value)| (key.replace(name, "NAME"), normalized(value, name)))
             .collect(),
         Value::Array(all) => all.iter().map(|value| normalized(value, name)).collect(),

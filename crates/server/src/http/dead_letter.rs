@@ -42,6 +42,7 @@ pub(super) async fn retry(app: Access, name: PathName, body: OptionalJson) -> Ap
             let missing = || ApiError::not_found("dead letter job", name.as_str());
             let owner = app.owner_of(&record).await?.ok_or_else(missing)?;
             let change = dead_letter_override::apply(&app, &record, &owner, &changes)?;
+            app.check_class(&change.class)?;
             let retry = |id| JobsCommand::retry_as(id, change);
             jobs::change_one(&app, &name, retry).await?
         }

@@ -92,9 +92,11 @@ impl TokenKeys {
         if set.keys.len() > MAX_KEYS {
             return Err(TokenKeysError::TooMany);
         }
+        // An empty set means what it says: no token is valid any more.
+        let is_empty = set.keys.is_empty();
         let keys = set.keys.into_iter().filter_map(|key| key_of_jwk(key, secrets));
         let keys: Vec<TokenKey> = keys.collect();
-        if keys.is_empty() { Err(TokenKeysError::NoKey) } else { Ok(Self(keys)) }
+        if keys.is_empty() && !is_empty { Err(TokenKeysError::NoKey) } else { Ok(Self(keys)) }
     }
 
     pub fn extend(&mut self, others: Self) {

@@ -260,6 +260,9 @@ impl Access {
     /// A tenant may change its own part of a key, and the limits of queues in its namespace.
     fn check_limit(&self, key: &LimitKey, tenant: Option<&TenantId>) -> Result<(), ApiError> {
         let Some(own) = self.tenant() else { return Ok(()) };
+        if !self.is_for_key(key) {
+            return Err(ApiError::not_found("rate limit", &key.local()));
+        }
         match tenant.map(|tenant| &**tenant).or(key.namespace()) {
             Some(owner) if *owner == **own => Ok(()),
             Some(_) => Err(ApiError::not_found("rate limit", &key.local())),

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use rota_identity::Identity;
 use rota_model::envelope::NewJob;
-use rota_model::{Class, QueueName};
+use rota_model::{Class, JobType, LimitKey, QueueName};
 
 use super::Access;
 use crate::http::error::ApiError;
@@ -22,7 +22,16 @@ impl Access {
 
     /// The same for jobs that are yet to be made, by a schedule.
     pub(in crate::http) fn check_class(&self, class: &Class) -> Result<(), ApiError> {
-        self.caller.identity().map_or(Ok(()), |identity| check_class_of(identity, class))
+        self.check_queue_and_type(&class.queue, &class.kind)
+    }
+
+    /// Refuses jobs for another queue or of another type.
+    pub(in crate::http) fn check_queue_and_type(
+        &self,
+        queue: &QueueName,
+        kind: &JobType,
+    ) -> Result<(), ApiError> {
+        self.caller.identity().map_or(Ok(()), |identity| check_lists(identity, queue, kind))
     }
 
     /// Refuses figures of all queues together to credentials that are for some of them. `what` is the
@@ -57,6 +66,18 @@ impl Access {
         }
     }
 
+    /// Whether the credentials are for all that a limit's key concerns: with a list of queues, only `queue:` keys of
+    /// these.
+    pub(super) fn is_for_key(&self, key: &LimitKey) -> bool {
+        let Some(queues) = self.caller.identity().and_then(|identity| identity.queues.as_ref())
+        else {
+            return true;
+        };
+        let local = key.local();
+        let queue = local.strip_prefix("queue:");
+        queue.is_some_and(|queue| queues.iter().any(|name| **name == *queue))
+    }
+
     /// The queues of a fetch: those that it names, which must all be on the list; without names, the list.
     pub(in crate::http) fn queues_to_fetch(
         &self,
@@ -72,13 +93,13 @@ impl Access {
     }
 }
 
-fn check_class_of(identity: &Identity, class: &Class) -> Result<(), ApiError> {
-    let queue = class.queue.local();
+fn check_lists(identity: &Identity, queue: &QueueName, kind: &JobType) -> Result<(), ApiError> {
+    let queue = queue.local();
     if identity.queues.as_ref().is_some_and(|list| list.iter().all(|name| **name != *queue)) {
         return Err(denied(identity, "enqueue", "queue", queue));
     }
-    if identity.job_types.as_ref().is_some_and(|list| !list.contains(&class.kind)) {
-        return Err(denied(identity, "enqueue", "job type", &class.kind));
+    if identity.job_types.as_ref().is_some_and(|list| !list.contains(kind)) {
+        return Err(denied(identity, "enqueue", "job type", kind));
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use rota_identity::{ApiKey, Permission, Permissions};
-use rota_model::{JobType, QueueName, TenantId};
+use rota_model::{JobType, Millis, QueueName, TenantId};
 
 use super::Caller;
 use crate::http::error::ApiError;
@@ -16,6 +16,8 @@ pub(in crate::http) struct Grantor {
     permissions: Permissions,
     queues: Option<Arc<[QueueName]>>,
     job_types: Option<Arc<[JobType]>>,
+    /// When the credentials end.
+    expires: Option<Millis>,
 }
 
 impl Grantor {
@@ -26,6 +28,21 @@ impl Grantor {
             permissions: caller.permissions(),
             queues: identity.and_then(|identity| identity.queues.clone()),
             job_types: identity.and_then(|identity| identity.job_types.clone()),
+            expires: identity.and_then(|identity| identity.expires),
+        }
+    }
+
+    /// When a key ends that these credentials make: no later than they do themselves, so that short-lived credentials
+    /// do not turn into lasting ones.
+    pub fn end_of_key(&self, asked: Option<Millis>) -> Result<Option<Millis>, ApiError> {
+        match (self.expires, asked) {
+            (Some(own), Some(asked)) if asked > own => {
+                let text = format!(
+                    "The key would work until {asked}, and the credentials of this request only until {own}."
+                );
+                Err(forbidden(&text).detail("field", "expires_at"))
+            }
+            (own, asked) => Ok(asked.or(own)),
         }
     }
 

@@ -25,9 +25,13 @@ impl View<'_> {
         Some(names)
     }
 
-    /// Whether the caller may see a limit's key: `queue:` keys belong to their queue.
+    /// Whether the caller may see a limit's key: `queue:` keys belong to their queue, and others may be used in any
+    /// queue, so credentials for some queues do not see them.
     pub(super) fn sees_key(&self, key: &LimitKey) -> bool {
-        key.local().strip_prefix("queue:").is_none_or(|queue| self.scope.sees_queue(queue))
+        match key.local().strip_prefix("queue:") {
+            Some(queue) => self.scope.sees_queue(queue),
+            None => self.scope.queues.is_none(),
+        }
     }
 
     /// Whether all queues of an API key are among the caller's.

@@ -49,6 +49,8 @@ const SCHEDULE: &[&str] = &[
 /// Members of the job that are shown beside the schedule's own.
 const SHOWN_OF_JOB: &[&str] = &["type", "args", "options", "meta"];
 
+/// The longest description of a schedule, which is kept in memory with it.
+const MAX_DESCRIPTION_BYTES: usize = 4_096;
 /// Options that only make sense for a single job, not for a schedule.
 const SINGLE_JOB_OPTIONS: &[&str] =
     &["id", "scheduled_at", "delay_until", "expires_at", "pending", "metadata"];
@@ -171,6 +173,10 @@ fn parse(
     members: &json::Members<'_>,
     sender: envelope::Sender<'_>,
 ) -> Result<CronSpec, ApiError> {
+    if member(members, "description").is_some_and(|raw| raw.get().len() > MAX_DESCRIPTION_BYTES) {
+        let problem = format!("must have at most {MAX_DESCRIPTION_BYTES} bytes");
+        return Err(Rejection::value("description", problem).into());
+    }
     let name = text(members, "name")?.ok_or_else(|| Rejection::field("name", "is required"))?;
     let name = CronName::parse(&name).map_err(|e| Rejection::field("name", e.to_string()))?;
     let expression = match (text(members, "expression")?, text(members, "cron")?) {

@@ -20,7 +20,9 @@ const MAX_SHOWN: u64 = 100;
 
 /// Starts a run at once, enabled or not.
 pub(super) async fn trigger(app: Access, name: PathName, params: Params, _: NoBody) -> ApiResult {
-    let full_name = find(&app, &name, &params).await?.name;
+    let found = find(&app, &name, &params).await?;
+    app.check_queue_and_type(&found.queue, &found.kind)?;
+    let full_name = found.name;
     match app.trigger_cron(full_name).await? {
         Reply::Triggered { cron, job } => {
             let mut written = Vec::new();

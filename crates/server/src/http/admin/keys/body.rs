@@ -61,7 +61,7 @@ impl CreateBody {
             queues: names(self.queues, "queues", QueueName::parse)?,
             job_types: names(self.job_types, "job_types", JobType::parse)?,
             created: now,
-            expires: expires(self.expires_at.as_deref(), now)?,
+            expires: grantor.end_of_key(expires(self.expires_at.as_deref(), now)?)?,
             revoked: None,
             last_used: None,
             rotated_from: None,

@@ -58,7 +58,7 @@ pub(in crate::http) async fn rotate(app: Access, name: PathName, body: OptionalJ
     let body: RotateBody = body.parse()?;
     let text = secret()?;
     let overlap_ms = body.overlap_ms(app.settings.auth.rotation_overlap)?;
-    let expires = body.expires(app.now())?;
+    let expires = app.grantor().end_of_key(body.expires(app.now())?)?;
     let rotate = |old| RotateKey { old, new: text.id(), hash: text.hash(), overlap_ms, expires };
     match app.rotate_key(name.as_str(), rotate).await? {
         Reply::KeyRotated { old, new } => {

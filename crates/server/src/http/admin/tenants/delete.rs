@@ -1,11 +1,11 @@
 //! The route that deletes a tenant, with its unfinished jobs if the request says so.
 
-use rota_engine::{ConfigOrigin, Refusal, Reply};
-use rota_model::TenantId;
+use rota_engine::{Command, ConfigOrigin, Refusal, Reply, TenantChange, TenantView};
+use rota_model::{TenantConfig, TenantId};
 use serde_json::json;
 
 use super::change::reason;
-use super::{find, unknown};
+use super::{find, id_of, unknown};
 use crate::http::admin::purge::{Doomed, Purge};
 use crate::http::body::OptionalJson;
 use crate::http::error::{ApiError, ApiResult};
@@ -25,7 +25,10 @@ pub(in crate::http) async fn delete(
 ) -> ApiResult {
     let members = body.members(&["purge", "confirm", "reason"], "the deletion of a tenant")?;
     let reason = reason(&members)?;
-    let view = find(&app, &name).await?.view;
+    let view = match find(&app, &name).await {
+        Ok(found) => found.view,
+        Err(missing) => adopt(&app, &name).await?.ok_or(missing)?,
+    };
     let id = view.id;
     app.operator("Deleting a tenant")?;
     if view.origin == ConfigOrigin::File {
@@ -48,6 +51,25 @@ pub(in crate::http) async fn delete(
         (Reply::Refused(Refusal::UnknownTenant), _) => Err(unknown(&name)),
         (reply, _) => Err(Answer::Reply(reply).into()),
     }
+}
+
+/// Makes a tenant known that has no jobs, but keys or schedules, so that these go with it.
+async fn adopt(app: &Access, name: &PathName) -> Result<Option<TenantView>, ApiError> {
+    let Ok(operator) = app.operator("Deleting a tenant") else { return Ok(None) };
+    let id = id_of(app, name)?;
+    let tenant = id.clone();
+    let look = app.look(move |view: View<'_>| {
+        let (crons, _) = view.crons_after(Some(&tenant), None, "", 0, 1);
+        let (keys, _) = view.keys_after(Some(&tenant), "", 0, usize::MAX);
+        !crons.is_empty() || keys.iter().any(|key| key.revoked.is_none())
+    });
+    if !look.await? {
+        return Ok(None);
+    }
+    let (config, what) = (TenantConfig::default(), "delete");
+    let change = TenantChange { config, what, reason: None };
+    operator.command(Command::PutTenant(id, change)).await?;
+    Ok(Some(find(app, name).await?.view))
 }
 
 /// Removes the tenant's schedules, whose next runs would create the tenant again.
