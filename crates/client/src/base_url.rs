@@ -17,7 +17,7 @@ pub(crate) struct BaseUrl(String);
 
 impl BaseUrl {
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let bad = |reason: &str| Error::BadUrl { url: text.to_owned(), reason: reason.to_owned() };
+        let bad = |reason: &str| Error::BadUrl { url: shown(text), reason: reason.to_owned() };
         let uri: Uri = text.trim().parse().map_err(|cause| bad(&format!("{cause}")))?;
         match uri.scheme_str() {
             Some("http" | "https") => {}
@@ -58,6 +58,15 @@ impl BaseUrl {
             text.extend(utf8_percent_encode(part, &RESERVED));
         }
         Endpoint { text, has_query: false }
+    }
+}
+
+/// The text without a name and password, which do not belong into messages.
+fn shown(text: &str) -> String {
+    match text.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?.1)))
+    {
+        Some((scheme, rest)) => format!("{scheme}://***@{rest}"),
+        None => text.to_owned(),
     }
 }
 
@@ -116,7 +125,8 @@ mod tests {
     fn what_cannot_work_is_refused_with_its_reason() {
         assert!(refused("127.0.0.1:8080").contains("must begin with http:// or https://"));
         assert!(refused("ftp://h").contains("'ftp' is neither http nor https"));
-        assert!(refused("http://me:secret@h").contains("not supported"));
+        let with_password = refused("http://me:secret@h");
+        assert!(with_password.contains("not supported") && !with_password.contains("secret"));
         assert!(refused("http://h/?a=b").contains("end after the path"));
         for url in ["http://h:22x", "http://h:99999", "http://h:0", "http://[::1]:x", "http://h:/"]
         {

@@ -194,15 +194,15 @@ impl Service {
     /// The region of everything that is in one region only.
     pub(crate) fn home_region(&self) -> String {
         let settings = self.client.settings();
-        settings.gateway.home_region.unwrap_or(settings.local_region)
+        settings.gateway.home_region.as_ref().unwrap_or(&settings.local_region).clone()
     }
 
     /// The regions from which workers get jobs.
     pub(crate) fn fetch_regions(&self) -> Vec<String> {
         let settings = self.client.settings();
         match settings.gateway.fetch_regions.is_empty() {
-            true => vec![settings.local_region],
-            false => settings.gateway.fetch_regions,
+            true => vec![settings.local_region.clone()],
+            false => settings.gateway.fetch_regions.clone(),
         }
     }
 }

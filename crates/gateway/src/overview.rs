@@ -45,14 +45,14 @@ impl Service {
     }
 
     fn regions(&self) -> Response<Body> {
-        let Settings { federation_id, topology, hub, default_strategy, .. } =
-            self.client.settings();
+        let settings = self.client.settings();
+        let Settings { federation_id, topology, hub, default_strategy, .. } = &*settings;
         let regions: Vec<Value> = self.client.regions().iter().map(region).collect();
         let body = json!({
             "federation_id": federation_id,
             "topology": topology,
             "hub": hub,
-            "default_strategy": default_strategy.unwrap_or_else(|| "affinity".to_owned()),
+            "default_strategy": default_strategy.as_deref().unwrap_or("affinity"),
             "regions": regions,
         });
         answer::json(StatusCode::OK, &body)

@@ -35,7 +35,7 @@ pub(super) struct Shared {
 
 /// The regions as they are configured now, and what is known about them.
 pub(super) struct Regions {
-    pub settings: Settings,
+    pub settings: Arc<Settings>,
     pub federation: Federation,
     pub clients: Vec<Client>,
     pub rules: Arc<[RuleSettings]>,
@@ -91,7 +91,7 @@ impl FederatedClient {
 
     /// The description of the federation that is in force.
     #[must_use]
-    pub fn settings(&self) -> Settings {
+    pub fn settings(&self) -> Arc<Settings> {
         self.shared.regions().settings.clone()
     }
 
@@ -128,7 +128,7 @@ impl Shared {
             started: Instant::now(),
             regions: Mutex::new(Regions {
                 rules: settings.rules.clone().into(),
-                settings,
+                settings: Arc::new(settings),
                 federation,
                 clients,
                 version: 0,
@@ -146,7 +146,7 @@ impl Shared {
         let mut regions = self.regions();
         regions.federation.reconfigure(registry, policy)?;
         regions.rules = settings.rules.clone().into();
-        (regions.settings, regions.clients) = (settings, clients);
+        (regions.settings, regions.clients) = (Arc::new(settings), clients);
         regions.version += 1;
         Ok(())
     }
