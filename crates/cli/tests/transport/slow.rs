@@ -61,7 +61,8 @@ fn heads_that_do_not_end_are_cut_off_over_tls() {
     let server = start(&authority, &FLAGS);
     for sent in [&b""[..], b"GET /health HTTP/1.1\r\nHost: ro"] {
         let mut wire = connect(&server, &authority, &Options::default()).unwrap();
-        wire.send(sent).unwrap();
+        // On a slow machine, the server may have closed the connection already.
+        let _ = wire.send(sent);
         assert_eq!(rest(&mut wire), b"", "{sent:?}");
     }
     // Also after a request.
@@ -96,7 +97,8 @@ fn http2_over_tls_is_closed_when_idle() {
     let server = start(&authority, &FLAGS);
     let options = Options { protocols: vec![b"h2"], ..Options::default() };
     let mut wire = connect(&server, &authority, &options).unwrap();
-    wire.send(&[PREFACE, &frame(4, 0, 0, b"")].concat()).unwrap();
+    // On a slow machine, the server may have closed the connection already.
+    let _ = wire.send(&[PREFACE, &frame(4, 0, 0, b"")].concat());
     // What comes before is its settings and its farewell.
     rest(&mut wire);
 }
