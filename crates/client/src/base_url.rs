@@ -50,6 +50,13 @@ impl BaseUrl {
         self.0.starts_with("https://")
     }
 
+    /// The URL of this path and query.
+    pub fn uri(&self, path: &str) -> Result<Uri, Error> {
+        let whole = format!("{}{path}", self.0);
+        let reason = |cause: http::uri::InvalidUri| cause.to_string();
+        whole.parse().map_err(|cause| Error::BadUrl { reason: reason(cause), url: whole })
+    }
+
     /// Builds the URL of an endpoint from the segments of its path.
     pub fn join<'a>(&self, parts: impl IntoIterator<Item = &'a str>) -> Endpoint {
         let mut text = self.0.clone();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -88,6 +88,16 @@ impl Client {
     /// The server's address.
     pub fn url(&self) -> String {
         self.base.to_string()
+    }
+
+    /// What every request of its own carries, if anything.
+    pub(crate) fn authorization(&self) -> Option<&HeaderValue> {
+        self.authorization.as_ref()
+    }
+
+    /// The address of this path and query on the server.
+    pub(crate) fn uri(&self, path: &str) -> Result<Uri, Error> {
+        self.base.uri(path)
     }
 
     /// An endpoint of the specification: `/ojs/v1/...`.

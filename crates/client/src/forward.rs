@@ -58,15 +58,12 @@ impl Forwarded {
 
 impl Client {
     /// Passes a request on, once, and returns the answer whatever its status is.
-    pub async fn forward(&self, forward: &Forward) -> Result<Forwarded, Error> {
-        let mut request = Request::new(Full::new(forward.body.clone()));
-        *request.method_mut() = forward.method.clone();
-        *request.headers_mut() = forward.headers.clone();
-        let uri = format!("{}{}", self.url(), forward.path);
-        *request.uri_mut() = uri.parse().map_err(|cause: http::uri::InvalidUri| Error::BadUrl {
-            url: uri.clone(),
-            reason: cause.to_string(),
-        })?;
-        self.exchange_raw(request, forward.longer).await
+    pub async fn forward(&self, forward: Forward) -> Result<Forwarded, Error> {
+        let Forward { method, path, headers, body, longer } = forward;
+        let mut request = Request::new(Full::new(body));
+        *request.uri_mut() = self.uri(&path)?;
+        *request.method_mut() = method;
+        *request.headers_mut() = headers;
+        self.exchange_raw(request, longer).await
     }
 }

@@ -9,6 +9,9 @@ pub struct JobId(u128);
 
 const VERSION: u128 = 0x7 << 76;
 const VARIANT: u128 = 0b10 << 62;
+/// The length of an id as text, and where its dashes are.
+const LENGTH: usize = 36;
+const DASHES: [usize; 4] = [8, 13, 18, 23];
 /// The random bits: all but the time, the version and the variant.
 const RANDOM: u128 = 0xfff << 64 | 0x3fff_ffff_ffff_ffff;
 
@@ -30,10 +33,20 @@ impl JobId {
     /// Reads an id in its usual form: 36 characters, lower case, version 7.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let bits = text.split('-').collect::<String>();
-        let id = Self(u128::from_str_radix(&bits, 16).ok()?);
-        let is_v7 = id.0 & 0xf << 76 == VERSION && id.0 & 0b11 << 62 == VARIANT;
-        (is_v7 && id.to_string() == text).then_some(id)
+        let text: &[u8; LENGTH] = text.as_bytes().try_into().ok()?;
+        let mut bits = 0;
+        for (at, byte) in text.iter().enumerate() {
+            let digit = match byte {
+                b'-' if DASHES.contains(&at) => continue,
+                _ if DASHES.contains(&at) => return None,
+                b'0'..=b'9' => byte - b'0',
+                b'a'..=b'f' => byte - b'a' + 10,
+                _ => return None,
+            };
+            bits = bits << 4 | u128::from(digit);
+        }
+        let is_v7 = bits & 0xf << 76 == VERSION && bits & 0b11 << 62 == VARIANT;
+        is_v7.then_some(Self(bits))
     }
 
     /// A number that belongs to the id and is otherwise random.
@@ -45,16 +58,16 @@ impl JobId {
 
 impl fmt::Display for JobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let part = |from: u32, bits: u32| self.0 >> from & ((1 << bits) - 1);
-        write!(
-            f,
-            "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-            part(96, 32),
-            part(80, 16),
-            part(64, 16),
-            part(48, 16),
-            part(0, 48)
-        )
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut text = [b'-'; LENGTH];
+        let mut left = self.0;
+        for (at, byte) in text.iter_mut().enumerate().rev() {
+            if !DASHES.contains(&at) {
+                *byte = DIGITS[(left & 0xf) as usize];
+                left >>= 4;
+            }
+        }
+        f.pad(std::str::from_utf8(&text).expect("digits and dashes are ASCII"))
     }
 }
 

@@ -35,7 +35,7 @@ impl Federation {
             Target::Pinned(id) => (Strategy::GeoPin, self.registry().find(id)),
             Target::Chosen(strategy) => (strategy, None),
         };
-        let tagged = self.registry().with_tags(&wishes.tags);
+        let tagged = self.restricted(wishes);
         let search = Search {
             federation: self,
             strategy,

@@ -55,6 +55,10 @@ pub struct Region {
     pub weight: u32,
     /// What it can do, such as `gpu`.
     pub tags: Vec<String>,
+    /// The queues that are served here. Empty: it says nothing about queues.
+    pub queues: Vec<String>,
+    /// Its place among the regions that serve the same queue, lowest first; 1 unless given.
+    pub priority: u32,
 }
 
 impl Region {
@@ -62,7 +66,8 @@ impl Region {
     pub fn new(id: &str, url: &str) -> Result<Self, RegistryError> {
         let id = RegionId::parse(id)?;
         check_url(&id, url)?;
-        Ok(Self { id, url: url.trim_end_matches('/').to_owned(), weight: 1, tags: Vec::new() })
+        let url = url.trim_end_matches('/').to_owned();
+        Ok(Self { id, url, weight: 1, tags: Vec::new(), queues: Vec::new(), priority: 1 })
     }
 
     /// Sets the weight.
@@ -72,6 +77,18 @@ impl Region {
         }
         self.weight = weight;
         Ok(self)
+    }
+
+    /// Sets the queues that are served here, and its place among the regions that serve the same ones.
+    #[must_use]
+    pub fn queues<S: Into<String>>(
+        mut self,
+        queues: impl IntoIterator<Item = S>,
+        priority: u32,
+    ) -> Self {
+        self.queues = queues.into_iter().map(Into::into).collect();
+        self.priority = priority;
+        self
     }
 
     /// Sets the tags.

@@ -53,6 +53,7 @@ pub struct Registry {
     hub: Option<RegionIndex>,
     by_id: HashMap<RegionId, RegionIndex>,
     by_tag: HashMap<String, RegionSet>,
+    by_queue: HashMap<String, RegionSet>,
 }
 
 /// Why regions do not make a federation.
@@ -140,6 +141,7 @@ impl Registry {
         }
         let mut by_id = HashMap::with_capacity(regions.len());
         let mut by_tag: HashMap<String, RegionSet> = HashMap::new();
+        let mut by_queue: HashMap<String, RegionSet> = HashMap::new();
         for (position, region) in regions.iter().enumerate() {
             let index = RegionIndex(position);
             if by_id.insert(region.id.clone(), index).is_some() {
@@ -148,8 +150,11 @@ impl Registry {
             for tag in &region.tags {
                 by_tag.entry(tag.clone()).or_default().insert(index);
             }
+            for queue in &region.queues {
+                by_queue.entry(queue.clone()).or_default().insert(index);
+            }
         }
-        let mut registry = Self { regions, topology, hub: None, by_id, by_tag };
+        let mut registry = Self { regions, topology, hub: None, by_id, by_tag, by_queue };
         if let Topology::HubSpoke { hub } = &registry.topology {
             registry.hub = Some(registry.resolve("the hub", hub)?);
         }
@@ -177,6 +182,18 @@ impl Registry {
     #[must_use]
     pub fn find(&self, id: &str) -> Option<RegionIndex> {
         self.by_id.get(id).copied()
+    }
+
+    /// Whether regions say which queues they serve.
+    #[must_use]
+    pub fn maps_queues(&self) -> bool {
+        !self.by_queue.is_empty()
+    }
+
+    /// The regions that say that they serve this queue, if any does.
+    #[must_use]
+    pub fn serving(&self, queue: &str) -> Option<&RegionSet> {
+        self.by_queue.get(queue)
     }
 
     /// How the regions are connected.

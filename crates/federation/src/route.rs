@@ -28,7 +28,28 @@ impl Federation {
     pub(crate) fn strategy_of<'a>(&self, wishes: &'a Wishes) -> Target<'a> {
         match &wishes.region {
             Some(id) => Target::Pinned(id),
+            // Among the regions that serve a queue, those of the first priority take turns.
+            None if wishes.strategy.is_none() && self.serving(wishes).is_some() => {
+                Target::Chosen(Strategy::RoundRobin)
+            }
             None => Target::Chosen(wishes.strategy.unwrap_or(self.rules().default_strategy)),
+        }
+    }
+
+    /// The regions that serve the job's queue, if that matters.
+    fn serving(&self, wishes: &Wishes) -> Option<&RegionSet> {
+        self.registry().serving(wishes.queue.as_deref()?)
+    }
+
+    /// The regions that have the job's tags and serve its queue; `None` means all.
+    pub(crate) fn restricted(&self, wishes: &Wishes) -> Option<RegionSet> {
+        match (self.registry().with_tags(&wishes.tags), self.serving(wishes)) {
+            (Some(mut tagged), Some(serving)) => {
+                tagged.keep(serving);
+                Some(tagged)
+            }
+            (tagged, None) => tagged,
+            (None, Some(serving)) => Some(serving.clone()),
         }
     }
 
@@ -69,7 +90,7 @@ impl Federation {
         now: Moment,
     ) -> Result<Decision, NoRoute> {
         let decided = |region| Ok(Decision { region, strategy });
-        let tagged = self.registry().with_tags(&wishes.tags);
+        let tagged = self.restricted(wishes);
         if tagged.as_ref().is_some_and(RegionSet::is_empty) {
             return Err(NoRoute::NoTags { tags: wishes.tags.join(", ") });
         }
@@ -160,7 +181,7 @@ impl Search<'_> {
             return Some("tried already");
         }
         if self.tagged.is_some_and(|tagged| !tagged.contains(region)) {
-            return Some("lacks a tag that the job asks for");
+            return Some("lacks a tag that the job asks for, or does not serve its queue");
         }
         if is_failover && !rules.failover {
             return Some("failover is off");
@@ -179,6 +200,8 @@ impl Search<'_> {
 
     /// How good a region is; `None` if the job cannot go there now.
     pub fn rank(&self, region: RegionIndex) -> Option<Rank> {
+        #[cfg(test)]
+        cost::STEPS.set(cost::STEPS.get() + 1);
         if self.excluded(region).is_some() {
             return None;
         }
@@ -197,7 +220,13 @@ impl Search<'_> {
             }
             Strategy::Latency => (0, latency()),
             Strategy::Overflow => (0, observed.work(weight()).unwrap_or(f64::INFINITY)),
-            Strategy::RoundRobin => (0, federation.rotation().begin(region) as f64),
+            Strategy::RoundRobin => {
+                let by_queue =
+                    self.wishes.strategy.is_none() && federation.serving(self.wishes).is_some();
+                let priority = || federation.registry().region(region).priority;
+                let place = if by_queue { priority() } else { 0 };
+                (place, federation.rotation().begin(region) as f64)
+            }
             Strategy::ActivePassive => (rules.order[region.position()], latency()),
         };
         Some(Rank { standing, place, value })
@@ -255,5 +284,59 @@ impl Standing {
             Self::Unwell => "its last health check failed",
             Self::Open => "its circuit breaker is open",
         }
+    }
+}
+
+/// What a decision costs, in regions that are looked at.
+#[cfg(test)]
+mod cost {
+    use std::cell::Cell;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{AttemptResult, Load, Policy, Region, Registry, Topology};
+
+    thread_local! {
+        pub static STEPS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    const REGIONS: usize = 1_000;
+
+    fn steps(federation: &Federation, wishes: &Wishes, now: Moment) -> usize {
+        STEPS.set(0);
+        federation.route(wishes, &RegionSet::new(), now).unwrap();
+        STEPS.get()
+    }
+
+    #[test]
+    fn with_a_thousand_regions() {
+        let region = |i| Region::new(&format!("r{i}"), "https://h.example.com").unwrap();
+        let regions = (0..REGIONS).map(region).collect();
+        let registry = Registry::new(regions, Topology::Mesh).unwrap();
+        let mut federation = Federation::new(registry, Policy::new("r0")).unwrap();
+        let now = Moment::ZERO;
+        for region in federation.registry().indexes() {
+            let attempt = federation.ask(region, now).unwrap();
+            federation.checked(attempt, Some(Duration::from_millis(10)), now);
+            federation.loaded(region, Load::default(), now);
+        }
+        // The usual cases look at one region, however many there are.
+        assert_eq!(steps(&federation, &Wishes::default(), now), 1);
+        let pinned = Wishes { region: Some("r7".to_owned()), ..Wishes::default() };
+        assert_eq!(steps(&federation, &pinned, now), 0, "its name is enough");
+        // The others look at each region once, and at most twice more to draw one of those that are equally good.
+        for strategy in Strategy::ALL {
+            if strategy != Strategy::GeoPin {
+                let wishes = Wishes { strategy: Some(strategy), draw: 999, ..Wishes::default() };
+                assert!(steps(&federation, &wishes, now) <= 3 * REGIONS + 1, "{strategy:?}");
+            }
+        }
+        // So does a job whose region has failed.
+        for _ in 0..5 {
+            let attempt = federation.ask(federation.local(), now).unwrap();
+            federation.finish(attempt, AttemptResult::Failed, now);
+        }
+        let failing_over = Wishes { draw: 998, ..Wishes::default() };
+        assert!(steps(&federation, &failing_over, now) <= 3 * REGIONS + 1);
     }
 }

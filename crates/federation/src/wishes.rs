@@ -37,6 +37,8 @@ pub struct Wishes {
     pub geo: Vec<String>,
     /// The region that counts as the local one for this job, if a rule says so.
     pub home: Option<String>,
+    /// Its queue, if the regions that serve it are the ones to consider.
+    pub queue: Option<String>,
     /// Whose job it is.
     pub tenant: Option<String>,
     /// A number that belongs to the job, such as the random part of its id. It decides by weight between regions
@@ -66,6 +68,14 @@ pub enum WishError {
 const MOST_NAMES: usize = 32;
 
 impl Wishes {
+    /// Whether two jobs can be routed together: tenant and draw do not matter.
+    #[must_use]
+    pub fn wants_the_same(&self, other: &Self) -> bool {
+        let Self { region, strategy, tags, geo, home, queue, tenant: _, draw: _ } = self;
+        (region, strategy, tags) == (&other.region, &other.strategy, &other.tags)
+            && (geo, home, queue) == (&other.geo, &other.home, &other.queue)
+    }
+
     /// Reads the wishes from a job's `meta`. An unknown `region_affinity` means affinity.
     pub fn of_meta(meta: &Map<String, Value>) -> Result<Self, WishError> {
         let region = text(meta, meta::REGION)?;

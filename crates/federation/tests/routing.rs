@@ -415,3 +415,37 @@ fn a_rule_can_make_another_region_the_local_one() {
     world.cut_off("ap");
     assert_eq!(world.route(&home, &[]), Ok("us"), "the nearest of the others");
 }
+
+#[test]
+fn a_queue_goes_to_the_regions_that_serve_it_by_priority_and_in_turn() {
+    let mut world = World::new(|_, regions| {
+        let [eu, us, ap] = [0, 1, 2].map(|i| regions[i].clone());
+        *regions = vec![
+            eu.queues(["email"], 1),
+            us.queues(["billing", "reports"], 1),
+            ap.queues(["billing", "email"], 1),
+        ];
+    });
+    let of = |queue: &str| Wishes { queue: Some(queue.to_owned()), ..Wishes::default() };
+    assert_eq!(world.route(&of("reports"), &[]), Ok("us"));
+    assert_eq!(world.spread(10, |_| of("billing")), [0, 5, 5, 0]);
+    assert_eq!(world.route(&of("unknown"), &[]), Ok("eu"), "nobody says that it serves it");
+    // A strategy of the job's own chooses among the regions that serve its queue.
+    let own = Wishes { strategy: Some(Strategy::Affinity), ..of("reports") };
+    assert_eq!(world.route(&own, &[]), Ok("us"));
+    world.cut_off("us");
+    assert_eq!(world.route(&of("billing"), &[]), Ok("ap"));
+    assert_eq!(world.route(&of("reports"), &[]), Err(NoRoute::NoneAvailable));
+}
+
+#[test]
+fn the_region_of_the_first_priority_gets_a_queue_while_it_can() {
+    let mut world = World::new(|_, regions| {
+        let [eu, us, ap] = [0, 1, 2].map(|i| regions[i].clone());
+        *regions = vec![eu.queues(["q"], 3), us.queues(["q"], 1), ap.queues(["q"], 2)];
+    });
+    let wishes = || Wishes { queue: Some("q".to_owned()), ..Wishes::default() };
+    assert_eq!(world.spread(6, |_| wishes()), [0, 6, 0, 0]);
+    world.cut_off("us");
+    assert_eq!(world.route(&wishes(), &[]), Ok("ap"));
+}

@@ -2,16 +2,16 @@
 
 use axum::body::Body;
 use axum::http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
-use axum::http::{HeaderName, HeaderValue, Response, StatusCode};
+use axum::http::{HeaderValue, Response, StatusCode};
 use axum::response::IntoResponse;
 use rota_client::federation::{FederationError, NoRoute, Passed};
 use rota_client::{Error, Forwarded};
 use rota_server::http::ApiError;
 use serde_json::Value;
 
-/// The region that answered.
-const REGION: HeaderName = HeaderName::from_static("x-ojs-region");
-const JSON: HeaderValue = HeaderValue::from_static("application/openjobspec+json");
+use crate::caller::REGION;
+
+pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/openjobspec+json");
 
 /// A region's answer, passed back with the region's name.
 pub(crate) fn pass_back(passed: Passed) -> Response<Body> {

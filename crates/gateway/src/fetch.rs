@@ -32,7 +32,7 @@ impl Service {
     pub(crate) async fn fetch(&self, request: &ClientRequest) -> Response<Body> {
         let body: Map<String, Value> = match serde_json::from_slice(&request.body) {
             Ok(body) => body,
-            Err(error) => return not_json(&error),
+            Err(_) => return not_json(&request.body),
         };
         let regions = self.fetch_regions();
         let wait = body.get("wait_ms").and_then(Value::as_u64).unwrap_or(0);

@@ -2,13 +2,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{Request, Response, StatusCode};
 use axum::response::IntoResponse;
-use bytes::Bytes;
-use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use rota_client::federation::{FederatedClient, Settings as Federation, SettingsError};
 use rota_server::http::{
@@ -17,14 +14,13 @@ use rota_server::http::{
 use rota_settings::Settings;
 
 use crate::answer;
+use crate::bodies::Bodies;
 use crate::caller::ClientRequest;
 use crate::log_events;
-use crate::route_table::{Found, Handling, RouteTable};
+use crate::route_table::{Found, Handling, Own, RouteTable};
 
 /// The address unless one is given.
 const USUAL_ADDRESS: ([u8; 4], u16) = ([127, 0, 0, 1], 8090);
-/// How long a client may take to send a body.
-const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A gateway that listens.
 pub struct Gateway {
@@ -58,7 +54,7 @@ pub enum GatewayError {
 pub(crate) struct Service {
     pub(crate) client: FederatedClient,
     table: Arc<RouteTable>,
-    most_bytes: usize,
+    bodies: Bodies,
     handshakes: Arc<FailedHandshakes>,
 }
 
@@ -70,9 +66,10 @@ impl Gateway {
         let address = settings.listen;
         let listen = |cause| GatewayError::Listen { address, cause };
         let listener = Listener::bind(address).await.map_err(listen)?;
-        let (table, most_bytes) = (Arc::new(RouteTable::new()), settings.limits.body_bytes);
+        let table = Arc::new(RouteTable::new());
+        let bodies = Bodies::new(settings.limits.body_bytes);
         let handshakes = Arc::new(FailedHandshakes::new(&settings));
-        let service = Service { client, table, most_bytes, handshakes };
+        let service = Service { client, table, bodies, handshakes };
         Ok(Self { listener, certificates, settings, service })
     }
 
@@ -105,8 +102,8 @@ impl Gateway {
 }
 
 impl Serve for Service {
-    async fn serve(self, _peer: Arc<Peer>, request: Request<Incoming>) -> Response<Body> {
-        http::identified(request, |request| async move { self.answer(request).await }).await
+    async fn serve(self, peer: Arc<Peer>, request: Request<Incoming>) -> Response<Body> {
+        http::identified(request, |request| async move { self.answer(&peer, request).await }).await
     }
 
     fn may_shake_hands(&self, address: IpAddr) -> bool {
@@ -120,7 +117,7 @@ impl Serve for Service {
 }
 
 impl Service {
-    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+    async fn answer(&self, peer: &Peer, request: Request<Incoming>) -> Response<Body> {
         let found = self.table.find(request.method(), request.uri().path());
         let (handling, id) = match found {
             Found::Handled(Handling::Refused, _) => return refused(request.uri().path()),
@@ -136,29 +133,18 @@ impl Service {
                     .into_response();
             }
         };
+        if peer.probes_only && !matches!(handling, Handling::Own(Own::Health | Own::Ready)) {
+            let text = "All connections are in use, so only probes are answered.";
+            return ApiError::busy(text).retry_after(5).into_response();
+        }
         let (head, body) = request.into_parts();
-        let body = match self.read(body).await {
-            Ok(body) => body,
+        let address = peer.address.ip().to_canonical();
+        let (body, _reserved) = match self.bodies.read(body, address).await {
+            Ok(read) => read,
             Err(error) => return error.into_response(),
         };
-        let request = ClientRequest::new(&head, body);
+        let request = ClientRequest::new(&head, body, address);
         self.handle(handling, id, &request).await
-    }
-
-    async fn read(&self, body: Incoming) -> Result<Bytes, ApiError> {
-        let reading = Limited::new(body, self.most_bytes).collect();
-        match tokio::time::timeout(BODY_TIMEOUT, reading).await {
-            Ok(Ok(body)) => Ok(body.to_bytes()),
-            Ok(Err(_)) => {
-                let text =
-                    format!("The body is longer than {} bytes, or broke off.", self.most_bytes);
-                Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "invalid_payload", text))
-            }
-            Err(_) => {
-                let text = "The body took too long to arrive.";
-                Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, "timeout", text))
-            }
-        }
     }
 
     async fn handle(
@@ -167,24 +153,26 @@ impl Service {
         id: Option<String>,
         request: &ClientRequest,
     ) -> Response<Body> {
+        // Each in its own box: one future with room for the largest of them would be moved with every request.
         match (handling, id) {
-            (Handling::Routed, _) => self.route_job(request).await,
-            (Handling::RoutedBatch, _) => self.route_batch(request).await,
-            (Handling::ToJob, Some(id)) => self.to_job(&id, request).await,
-            (Handling::Settled, _) => self.settle(request).await,
-            (Handling::Fetched, _) => self.fetch(request).await,
-            (Handling::ToWorkers, _) => self.to_workers(request).await,
-            (Handling::Heartbeat, _) => self.heartbeat(request).await,
-            (Handling::MergedList, _) => self.list(request).await,
-            (Handling::MergedFigures, _) => self.figures(request).await,
+            (Handling::Routed, _) => Box::pin(self.route_job(request)).await,
+            (Handling::RoutedBatch, _) => Box::pin(self.route_batch(request)).await,
+            (Handling::ToJob, Some(id)) => Box::pin(self.to_job(&id, request)).await,
+            (Handling::Settled, _) => Box::pin(self.settle(request)).await,
+            (Handling::Fetched, _) => Box::pin(self.fetch(request)).await,
+            (Handling::ToWorkers, _) => Box::pin(self.to_workers(request)).await,
+            (Handling::Heartbeat, _) => Box::pin(self.heartbeat(request)).await,
+            (Handling::MergedList, _) => Box::pin(self.list(request)).await,
+            (Handling::MergedFigures, _) => Box::pin(self.figures(request)).await,
             (Handling::Own(own), _) => self.own(own, request),
+            (Handling::Schedule, _) => Box::pin(self.schedule(request)).await,
             (Handling::ToHome | Handling::ToJob | Handling::Refused, _) => {
-                self.to_home(request).await
+                Box::pin(self.to_home(request)).await
             }
         }
     }
 
-    async fn to_home(&self, request: &ClientRequest) -> Response<Body> {
+    pub(crate) async fn to_home(&self, request: &ClientRequest) -> Response<Body> {
         match self.client.pass_to(&self.home_region(), &request.forward()).await {
             Ok(passed) => answer::pass_back(passed),
             Err(error) => answer::failure(&error),
@@ -197,13 +185,17 @@ impl Service {
         settings.gateway.home_region.as_ref().unwrap_or(&settings.local_region).clone()
     }
 
-    /// The regions from which workers get jobs.
+    /// The regions from which workers get jobs: those in the settings, else the local one and those that declare
+    /// queues.
     pub(crate) fn fetch_regions(&self) -> Vec<String> {
         let settings = self.client.settings();
-        match settings.gateway.fetch_regions.is_empty() {
-            true => vec![settings.local_region.clone()],
-            false => settings.gateway.fetch_regions.clone(),
+        if !settings.gateway.fetch_regions.is_empty() {
+            return settings.gateway.fetch_regions.clone();
         }
+        let local = std::iter::once(&settings.local_region);
+        let declaring = settings.regions.iter().filter(|region| !region.queues.is_empty());
+        let others = declaring.map(|region| &region.id).filter(|id| **id != settings.local_region);
+        local.chain(others).cloned().collect()
     }
 }
 

@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 mod answer;
+mod bodies;
 mod caller;
 mod fetch;
 mod gateway;
@@ -16,6 +17,7 @@ mod log_events;
 mod merge;
 mod overview;
 mod route_table;
+mod schedule;
 mod settle;
 
 pub use gateway::{Gateway, GatewayError};

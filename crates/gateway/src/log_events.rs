@@ -36,6 +36,12 @@ pub(crate) fn log(event: &Event) {
         Event::NoDuplicate { federation_id, region } => {
             tracing::info!(federation_id, region, "a job that was sent twice is in one region");
         }
+        Event::DoubtForgotten { federation_id, first_region, second_region } => tracing::warn!(
+            federation_id,
+            first_region,
+            second_region,
+            "a job may be in two regions and is no longer looked for"
+        ),
         Event::RegistryNotRenewed { reason } => {
             tracing::error!(reason, "the regions could not be renewed and stay as they were");
         }

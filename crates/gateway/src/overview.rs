@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime};
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
 use rota_client::federation::{RegionStatus, Settings};
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::answer;
@@ -92,11 +91,8 @@ impl Service {
     }
 
     fn explain(&self, request: &ClientRequest) -> Response<Body> {
-        let job: Box<RawValue> = match serde_json::from_slice(&request.body) {
-            Ok(job) => job,
-            Err(error) => return not_json(&error),
-        };
-        let explained = match self.client.explain_for(&job, request.tenant()) {
+        let Ok(job) = request.text() else { return not_json(&request.body) };
+        let explained = match self.client.explain_for(job, request.tenant()) {
             Ok(explained) => explained,
             Err(error) => return answer::failure(&error),
         };

@@ -21,6 +21,8 @@ pub enum Handling {
     Heartbeat,
     /// It goes to the home region.
     ToHome,
+    /// A schedule goes to the home region, unless its jobs must run in another one.
+    Schedule,
     /// A list of all regions: each item names its region.
     MergedList,
     /// Statistics of all regions: counts are added up, and each region's own are beside them.
@@ -49,8 +51,8 @@ pub enum Own {
 }
 
 use Handling::{
-    Fetched, Heartbeat, MergedFigures, MergedList, Refused, Routed, RoutedBatch, Settled, ToHome,
-    ToJob, ToWorkers,
+    Fetched, Heartbeat, MergedFigures, MergedList, Refused, Routed, RoutedBatch, Schedule, Settled,
+    ToHome, ToJob, ToWorkers,
 };
 
 /// Methods, path and what happens.
@@ -109,14 +111,18 @@ const ROUTES: &[(&str, &str, Handling)] = &[
     ("GET", "/ojs/v1/dead-letter/stats", MergedFigures),
     ("GET DELETE", "/ojs/v1/dead-letter/{id}", ToJob),
     ("POST", "/ojs/v1/dead-letter/{id}/retry", ToJob),
-    ("GET POST", "/ojs/v1/cron", ToHome),
-    ("GET DELETE PATCH", "/ojs/v1/cron/{name}", ToHome),
+    ("GET", "/ojs/v1/cron", ToHome),
+    ("POST", "/ojs/v1/cron", Schedule),
+    ("GET DELETE", "/ojs/v1/cron/{name}", ToHome),
+    ("PATCH", "/ojs/v1/cron/{name}", Schedule),
     ("GET", "/ojs/v1/cron/{name}/history", ToHome),
     ("POST", "/ojs/v1/cron/{name}/pause", ToHome),
     ("POST", "/ojs/v1/cron/{name}/resume", ToHome),
     ("POST", "/ojs/v1/cron/{name}/trigger", ToHome),
-    ("GET POST", "/ojs/v1/crons", ToHome),
-    ("GET DELETE PATCH", "/ojs/v1/crons/{name}", ToHome),
+    ("GET", "/ojs/v1/crons", ToHome),
+    ("POST", "/ojs/v1/crons", Schedule),
+    ("GET DELETE", "/ojs/v1/crons/{name}", ToHome),
+    ("PATCH", "/ojs/v1/crons/{name}", Schedule),
     ("GET", "/ojs/v1/crons/{name}/history", ToHome),
     ("POST", "/ojs/v1/crons/{name}/pause", ToHome),
     ("POST", "/ojs/v1/crons/{name}/resume", ToHome),
@@ -195,6 +201,7 @@ impl Handling {
             ToWorkers => "to all regions in `gateway.fetch_regions`",
             Heartbeat => "to all regions in `gateway.fetch_regions`, merged",
             ToHome => "to the home region",
+            Schedule => "to the home region; refused if its jobs must run elsewhere",
             MergedList => "merged, with the region of each item",
             MergedFigures => "counts added up, with each region's own",
             Handling::Own(_) => "answered by the gateway",

@@ -84,8 +84,12 @@ fn a_worker_gets_jobs_of_several_regions_and_reports_each_where_it_belongs() {
         {"job_id": ids[1], "worker_id": "w"},
         {"job_id": missing, "worker_id": "w"},
     ]});
-    let results = gateway.post("/ojs/v1/workers/ack", reports).expect(200)["results"].clone();
+    let settled = gateway.post("/ojs/v1/workers/ack", reports).expect(200);
+    assert_eq!((&settled["succeeded"], &settled["failed"]), (&json!(1), &json!(1)), "{settled}");
+    let results = &settled["results"];
     assert_eq!((&results[0]["state"], &results[1]["status"]), (&json!("completed"), &json!(404)));
+    let empty_list = gateway.post("/ojs/v1/workers/ack", json!({"jobs": []}));
+    assert_eq!(empty_list.status, 422, "the region says what is wrong: {}", empty_list.text);
     let empty = json!({"queues": ["default"], "worker_id": "w"});
     assert_eq!(gateway.post("/ojs/v1/workers/fetch", empty).expect(200)["jobs"], json!([]));
 }

@@ -20,6 +20,13 @@ async fn jobs_go_on_when_a_region_dies_and_pinned_ones_are_refused() {
         let refused = gateway.post("/ojs/v1/jobs", pinned());
         assert!(matches!(refused.status, 503 | 504), "{}", refused.text);
     }
+    let failover = |line: &str| {
+        let logged: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+        let text = logged.to_string();
+        text.contains("ojs.federation.failover")
+            && ["from_region", "to_region", "reason"].iter().all(|name| text.contains(name))
+    };
+    until(|| gateway.log().lines().any(failover)).await;
     let shown = gateway.get("/ojs/v1/admin/regions").expect(200);
     assert!(shown["regions"][0]["geo_pins_refused"].as_u64() > Some(0), "{shown}");
     regions.server("eu").restart_on_its_port();

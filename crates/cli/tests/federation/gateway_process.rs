@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -14,6 +15,7 @@ pub struct Gateway {
     child: Child,
     address: SocketAddr,
     dir: tempfile::TempDir,
+    log: Arc<Mutex<String>>,
 }
 
 impl Gateway {
@@ -22,9 +24,10 @@ impl Gateway {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("regions.json");
         std::fs::write(&path, description(regions, changed)).unwrap();
-        let mut child = command(&["federate", "--listen", "127.0.0.1:0", "--config"])
+        let mut child = command(&["federate", "--listen", "127.0.0.1:0", "--log-json", "--config"])
             .arg(&path)
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -33,12 +36,31 @@ impl Gateway {
             line.split("http://").nth(1).map(|address| address.trim().parse().unwrap())
         });
         std::thread::spawn(move || lines.for_each(drop));
-        Self { child, address: address.expect("it says where it listens"), dir }
+        let log = Arc::<Mutex<String>>::default();
+        let (written, stderr) = (log.clone(), BufReader::new(child.stderr.take().unwrap()));
+        std::thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                written.lock().unwrap().push_str(&format!("{line}\n"));
+            }
+        });
+        Self { child, address: address.expect("it says where it listens"), dir, log }
+    }
+
+    /// The regions as a description lists them.
+    pub fn regions(regions: &Regions) -> Vec<Value> {
+        IDS.iter()
+            .zip(&regions.servers)
+            .map(|(id, server)| json!({"id": id, "url": server.url("")}))
+            .collect()
     }
 
     pub fn rewrite(&self, regions: &Regions, changed: &Value) {
         std::fs::write(self.dir.path().join("regions.json"), description(regions, changed))
             .unwrap();
+    }
+
+    pub fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
     }
 
     pub fn url(&self) -> String {
@@ -53,6 +75,10 @@ impl Gateway {
         self.send("POST", path, Some(body), &[])
     }
 
+    pub fn post_text(&self, path: &str, body: &str) -> Reply {
+        self.send_text("POST", path, body.to_owned(), &[])
+    }
+
     pub fn send(
         &self,
         method: &str,
@@ -60,6 +86,11 @@ impl Gateway {
         body: Option<Value>,
         headers: &[(&str, &str)],
     ) -> Reply {
+        let body = body.map(|body| body.to_string()).unwrap_or_default();
+        self.send_text(method, path, body, headers)
+    }
+
+    fn send_text(&self, method: &str, path: &str, body: String, headers: &[(&str, &str)]) -> Reply {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
             .timeout_global(Some(Duration::from_secs(60)))
@@ -70,7 +101,6 @@ impl Gateway {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let body = body.map(|body| body.to_string()).unwrap_or_default();
         if !body.is_empty() {
             request = request.header("content-type", "application/openjobspec+json");
         }
@@ -100,11 +130,7 @@ impl Drop for Gateway {
 }
 
 fn description(regions: &Regions, changed: &Value) -> String {
-    let listed: Vec<Value> = IDS
-        .iter()
-        .zip(&regions.servers)
-        .map(|(id, server)| json!({"id": id, "url": server.url("")}))
-        .collect();
+    let listed = Gateway::regions(regions);
     let mut settings = json!({
         "federation_id": "test",
         "local_region": "eu",

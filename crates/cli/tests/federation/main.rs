@@ -6,11 +6,21 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[path = "../transport/authority.rs"]
+#[allow(dead_code)]
+mod authority;
+
 mod gateway_process;
+mod networks;
 mod regions;
+mod registry_endpoint;
+mod relay;
 
 mod ambiguous;
 mod failover;
 mod gateway;
+mod gateway_callers;
 mod gateway_faults;
+mod partitions;
 mod registry;
+mod slow_regions;

@@ -40,6 +40,7 @@ impl Regions {
             "regions": regions,
             "request_timeout_seconds": 1,
             "connect_timeout_seconds": 1,
+            "reconcile_for_seconds": 5,
             "health_check": {"interval_seconds": 1, "timeout_seconds": 1},
             "load": {"interval_seconds": 1},
             "circuit_breaker": {"failure_threshold": 3, "cooldown_seconds": 1},
@@ -51,9 +52,13 @@ impl Regions {
     }
 
     pub fn client(&self, changed: Value) -> FederatedClient {
+        self.client_of(self.settings(changed))
+    }
+
+    pub fn client_of(&self, settings: Settings) -> FederatedClient {
         let events = self.events.clone();
         let tell = move |event: &Event| events.lock().unwrap().push(event.clone());
-        FederatedClient::with_events(self.settings(changed), tell).unwrap()
+        FederatedClient::with_events(settings, tell).unwrap()
     }
 
     pub fn events(&self) -> Vec<Event> {

@@ -8,11 +8,13 @@ use rota_federation::{Attempt, AttemptResult, Circuit, Federation, Moment, Regio
 use super::event::Event;
 use super::find::Homes;
 use super::reconcile::Doubts;
-use super::settings::{RuleSettings, Settings};
+use super::rules::Rules;
+use super::settings::Settings;
 use super::watch::Watch;
 use super::{FederationError, OnAmbiguous, SettingsError};
 use crate::Client;
 
+type NamedClient = (Arc<str>, Arc<Client>);
 type OnEvent = Arc<dyn Fn(&Event) + Send + Sync>;
 
 /// A client of many regions. Cheap to clone; clones share what they know about the regions.
@@ -37,8 +39,9 @@ pub(super) struct Shared {
 pub(super) struct Regions {
     pub settings: Arc<Settings>,
     pub federation: Federation,
-    pub clients: Vec<Client>,
-    pub rules: Arc<[RuleSettings]>,
+    /// The names and clients, in the order of the registry.
+    clients: Vec<NamedClient>,
+    pub rules: Arc<Rules>,
     /// Rises when the registry changes: places of regions are valid within one version.
     pub version: u64,
 }
@@ -47,8 +50,8 @@ pub(super) struct Regions {
 #[derive(Debug, Clone)]
 pub(super) struct Target {
     pub region: RegionIndex,
-    pub id: String,
-    pub client: Client,
+    pub id: Arc<str>,
+    pub client: Arc<Client>,
     version: u64,
 }
 
@@ -100,15 +103,15 @@ impl FederatedClient {
     pub fn region(&self, id: &str) -> Option<Client> {
         let regions = self.shared.regions();
         let place = regions.federation.registry().find(id)?;
-        Some(self.on_behalf(regions.clients[place.position()].clone()))
+        Some(self.on_behalf(&regions.clients[place.position()].1))
     }
 
     /// The client on behalf of this client's tenant.
-    pub(super) fn on_behalf(&self, client: Client) -> Client {
+    pub(super) fn on_behalf(&self, client: &Client) -> Client {
         match &self.tenant {
             // The id was checked when it was given.
-            Some(id) => client.clone().with_tenant(id).unwrap_or(client),
-            None => client,
+            Some(id) => client.clone().with_tenant(id).unwrap_or_else(|_| client.clone()),
+            None => client.clone(),
         }
     }
 }
@@ -123,11 +126,11 @@ impl Shared {
     fn new(settings: Settings, on_event: OnEvent) -> Result<Self, SettingsError> {
         settings.check()?;
         let federation = Federation::new(settings.registry()?, settings.policy()?)?;
-        let clients = settings.clients()?;
+        let clients = named_clients(&settings)?;
         Ok(Self {
             started: Instant::now(),
             regions: Mutex::new(Regions {
-                rules: settings.rules.clone().into(),
+                rules: Arc::new(Rules::new(&settings)),
                 settings: Arc::new(settings),
                 federation,
                 clients,
@@ -142,10 +145,10 @@ impl Shared {
     fn reconfigure(&self, settings: Settings) -> Result<(), SettingsError> {
         settings.check()?;
         let (registry, policy) = (settings.registry()?, settings.policy()?);
-        let clients = settings.clients()?;
+        let clients = named_clients(&settings)?;
         let mut regions = self.regions();
         regions.federation.reconfigure(registry, policy)?;
-        regions.rules = settings.rules.clone().into();
+        regions.rules = Arc::new(Rules::new(&settings));
         (regions.settings, regions.clients) = (Arc::new(settings), clients);
         regions.version += 1;
         Ok(())
@@ -183,14 +186,20 @@ impl Shared {
     }
 }
 
+fn named_clients(settings: &Settings) -> Result<Vec<NamedClient>, SettingsError> {
+    let names = settings.regions.iter().map(|region| Arc::from(region.id.as_str()));
+    Ok(names.zip(settings.clients()?.into_iter().map(Arc::new)).collect())
+}
+
 impl Regions {
     pub fn target(&self, region: RegionIndex) -> Target {
-        Target {
-            region,
-            id: self.federation.registry().region(region).id.to_string(),
-            client: self.clients[region.position()].clone(),
-            version: self.version,
-        }
+        let (id, client) = &self.clients[region.position()];
+        Target { region, id: id.clone(), client: client.clone(), version: self.version }
+    }
+
+    /// All regions, in the order of the registry.
+    pub fn targets(&self) -> impl Iterator<Item = Target> {
+        self.federation.registry().indexes().map(|place| self.target(place))
     }
 
     /// All regions, the local one first and then by latency.
@@ -210,7 +219,7 @@ impl Regions {
     }
 
     fn local_client(&self) -> Client {
-        self.clients[self.federation.local().position()].clone()
+        (*self.clients[self.federation.local().position()].1).clone()
     }
 
     /// The same region in the present version of the registry.
@@ -249,7 +258,7 @@ impl Sending {
         drop(regions);
         let opened_again = before == Circuit::HalfOpen && after == Circuit::Open;
         if before != after || opened_again {
-            let region = self.target.id.clone();
+            let region = self.target.id.to_string();
             self.shared.tell(&Event::CircuitChanged { region, circuit: after });
         }
     }

@@ -3,6 +3,7 @@
 use super::parcel::Parcel;
 use crate::forward::{Forward, Forwarded};
 use crate::{Client, Error, Job, WithJson};
+use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Method};
 use serde::Deserialize;
@@ -32,8 +33,8 @@ pub(super) trait Courier: Sync {
     fn send(
         &self,
         client: &Client,
-        parcel: &Parcel,
-        body: Vec<u8>,
+        parcel: &Parcel<'_>,
+        body: Bytes,
         again: bool,
     ) -> impl Future<Output = Result<Self::Taken, Failed>> + Send;
 
@@ -41,7 +42,7 @@ pub(super) trait Courier: Sync {
     fn look(
         &self,
         client: &Client,
-        parcel: &Parcel,
+        parcel: &Parcel<'_>,
     ) -> impl Future<Output = Result<Self::Taken, Error>> + Send;
 }
 
@@ -72,19 +73,19 @@ impl Courier for Own<'_> {
     async fn send(
         &self,
         client: &Client,
-        _parcel: &Parcel,
-        body: Vec<u8>,
+        _parcel: &Parcel<'_>,
+        body: Bytes,
         _again: bool,
     ) -> Result<Taken, Failed> {
-        let text =
-            String::from_utf8(body).map_err(|cause| Error::BadJob { reason: cause.to_string() })?;
+        let text = String::from_utf8(body.into())
+            .map_err(|cause| Error::BadJob { reason: cause.to_string() })?;
         let envelope = serde_json::value::RawValue::from_string(text)
             .map_err(|cause| Error::BadJob { reason: cause.to_string() })?;
         let enqueued = self.on_behalf(client).enqueue_with_warnings(&envelope).await?;
         Ok(Taken { job: enqueued.what, quota_exceeded: enqueued.quota_exceeded })
     }
 
-    async fn look(&self, client: &Client, parcel: &Parcel) -> Result<Taken, Error> {
+    async fn look(&self, client: &Client, parcel: &Parcel<'_>) -> Result<Taken, Error> {
         let job = self.on_behalf(client).job(&parcel.id).await?;
         Ok(Taken { job, quota_exceeded: Vec::new() })
     }
@@ -96,15 +97,13 @@ pub(super) struct Passing<'a> {
 }
 
 impl Passing<'_> {
-    fn request(&self, method: Method, path: String, body: Vec<u8>) -> Forward {
-        let mut headers = self.headers.clone();
-        headers.remove(CONTENT_LENGTH);
-        Forward { method, path, headers, body: body.into(), longer: Duration::ZERO }
+    fn request(&self, method: Method, path: String, body: Bytes) -> Forward {
+        Forward { method, path, headers: self.headers.clone(), body, longer: Duration::ZERO }
     }
 
     async fn job(&self, client: &Client, id: &str) -> Result<Forwarded, Error> {
-        let request = self.request(Method::GET, format!("/ojs/v1/jobs/{id}"), Vec::new());
-        let answer = client.forward(&request).await?;
+        let request = self.request(Method::GET, format!("/ojs/v1/jobs/{id}"), Bytes::new());
+        let answer = client.forward(request).await?;
         match answer.is_success() {
             true => Ok(answer),
             false => Err(answer.error(client.url())),
@@ -112,7 +111,7 @@ impl Passing<'_> {
     }
 
     /// The answer that the first request would have got, had it not been lost.
-    async fn as_created(&self, client: &Client, parcel: &Parcel) -> Result<Forwarded, Error> {
+    async fn as_created(&self, client: &Client, parcel: &Parcel<'_>) -> Result<Forwarded, Error> {
         let mut answer = self.job(client, &parcel.id).await?;
         answer.status = 201;
         answer.headers.remove(CONTENT_LENGTH);
@@ -140,12 +139,12 @@ impl Courier for Passing<'_> {
     async fn send(
         &self,
         client: &Client,
-        parcel: &Parcel,
-        body: Vec<u8>,
+        parcel: &Parcel<'_>,
+        body: Bytes,
         again: bool,
     ) -> Result<Forwarded, Failed> {
         let request = self.request(Method::POST, parcel.path().to_owned(), body);
-        let answer = client.forward(&request).await?;
+        let answer = client.forward(request).await?;
         if answer.is_success() {
             return Ok(answer);
         }
@@ -158,7 +157,7 @@ impl Courier for Passing<'_> {
         Err(Failed { error: answer.error(client.url()), answer: Some(answer) })
     }
 
-    async fn look(&self, client: &Client, parcel: &Parcel) -> Result<Forwarded, Error> {
+    async fn look(&self, client: &Client, parcel: &Parcel<'_>) -> Result<Forwarded, Error> {
         self.as_created(client, parcel).await
     }
 }

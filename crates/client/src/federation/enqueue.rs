@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use bytes::Bytes;
 use rota_federation::{AttemptResult, Explanation, NoRoute, RegionSet, Strategy};
 use serde::Serialize;
 
@@ -10,7 +11,7 @@ use super::connection::{FederatedClient, Sending};
 use super::courier::{Courier, Failed, Own, Taken};
 use super::event::Event;
 use super::parcel::Parcel;
-use super::settings::RuleSettings;
+use super::rules::Rules;
 use super::verdict::Verdict;
 use super::{FederationError, OnAmbiguous};
 use crate::{Error, Job, WithJson};
@@ -58,7 +59,8 @@ impl FederatedClient {
     /// Enqueues a job in the region that its `meta` and the settings choose, and in another one if that region
     /// cannot take it.
     pub async fn enqueue(&self, job: &impl Serialize) -> Result<Routed, FederationError> {
-        let parcel = Parcel::one(job, self.tenant.as_deref(), &self.rules())?;
+        let json = text(job)?;
+        let parcel = Parcel::one(&json, self.tenant.as_deref(), &self.rules())?;
         let own = Own { tenant: self.tenant.as_deref() };
         let delivered =
             self.deliver(&parcel, &own).await.map_err(|undelivered| match undelivered {
@@ -74,7 +76,8 @@ impl FederatedClient {
 
     /// Says where a job would go and why, without sending it.
     pub fn explain(&self, job: &impl Serialize) -> Result<Explanation, FederationError> {
-        let parcel = Parcel::one(job, self.tenant.as_deref(), &self.rules())?;
+        let json = text(job)?;
+        let parcel = Parcel::one(&json, self.tenant.as_deref(), &self.rules())?;
         let now = self.shared.now();
         Ok(self.shared.regions().federation.explain(&parcel.wishes, now))
     }
@@ -82,7 +85,7 @@ impl FederatedClient {
     /// Sends a parcel to one region after another until one takes it.
     pub(super) async fn deliver<C: Courier>(
         &self,
-        parcel: &Parcel,
+        parcel: &Parcel<'_>,
         courier: &C,
     ) -> Result<Delivered<C::Taken>, Undelivered> {
         let mut tried = Tried::default();
@@ -91,7 +94,7 @@ impl FederatedClient {
                 self.count_refused_pin(parcel);
                 Undelivered::Failed(error)
             })?;
-            let (region, place) = (sending.target.id.clone(), sending.target.region);
+            let (region, place) = (sending.target.id.to_string(), sending.target.region);
             tried.regions.insert(place);
             match self.send(sending, parcel, courier).await {
                 Sent::Taken(taken) => {
@@ -115,7 +118,7 @@ impl FederatedClient {
         }
     }
 
-    fn count_refused_pin(&self, parcel: &Parcel) {
+    fn count_refused_pin(&self, parcel: &Parcel<'_>) {
         let mut regions = self.shared.regions();
         let pin = parcel.wishes.region.as_deref();
         if let Some(place) = pin.and_then(|id| regions.federation.registry().find(id)) {
@@ -124,11 +127,11 @@ impl FederatedClient {
     }
 
     /// The rules for jobs that do not choose a region themselves.
-    pub(super) fn rules(&self) -> Arc<[RuleSettings]> {
+    pub(super) fn rules(&self) -> Arc<Rules> {
         self.shared.regions().rules.clone()
     }
 
-    fn taken(&self, parcel: &Parcel, region: &str, doubtful: &[String]) {
+    fn taken(&self, parcel: &Parcel<'_>, region: &str, doubtful: &[String]) {
         let jobs = parcel.batch.as_ref().map_or(1, Vec::len) as u64;
         let mut regions = self.shared.regions();
         if let Some(place) = regions.federation.registry().find(region) {
@@ -149,7 +152,7 @@ impl FederatedClient {
 
     fn choose(
         &self,
-        parcel: &Parcel,
+        parcel: &Parcel<'_>,
         tried: &mut Tried,
     ) -> Result<(Sending, Strategy), FederationError> {
         let now = self.shared.now();
@@ -169,7 +172,7 @@ impl FederatedClient {
                 self.shared.tell(&Event::Failover {
                     federation_id: parcel.id.clone(),
                     from_region: from.clone(),
-                    to_region: target.id.clone(),
+                    to_region: target.id.to_string(),
                     reason: error.to_string(),
                 });
             }
@@ -180,11 +183,11 @@ impl FederatedClient {
     async fn send<C: Courier>(
         &self,
         sending: Sending,
-        parcel: &Parcel,
+        parcel: &Parcel<'_>,
         courier: &C,
     ) -> Sent<C::Taken> {
-        let local = self.shared.regions().settings.local_region.clone();
-        let body = parcel.body(&local, SystemTime::now());
+        let settings = self.shared.regions().settings.clone();
+        let body = parcel.body(&settings.local_region, SystemTime::now());
         let tenant = parcel.wishes.tenant.as_deref().unwrap_or_default();
         let target = sending.target.clone();
         match courier.send(&target.client, parcel, body.clone(), false).await {
@@ -201,7 +204,9 @@ impl FederatedClient {
                     // The same id in the same region makes one job, so sending it again is asking.
                     Verdict::Unknown => match self.shared.ask(&target) {
                         Some(again) => {
-                            self.ask_again(again, parcel, body, courier, failed.error).await
+                            // Rare, so the usual future has no room for it.
+                            let asking = self.ask_again(again, parcel, body, courier, failed.error);
+                            Box::pin(asking).await
                         }
                         None => Sent::Unknown(failed.error),
                     },
@@ -214,8 +219,8 @@ impl FederatedClient {
     async fn ask_again<C: Courier>(
         &self,
         sending: Sending,
-        parcel: &Parcel,
-        body: Vec<u8>,
+        parcel: &Parcel<'_>,
+        body: Bytes,
         courier: &C,
         first: Error,
     ) -> Sent<C::Taken> {
@@ -255,6 +260,11 @@ impl FederatedClient {
             }
         }
     }
+}
+
+fn text(job: &impl Serialize) -> Result<String, FederationError> {
+    serde_json::to_string(job)
+        .map_err(|cause| FederationError::Job(Error::BadJob { reason: cause.to_string() }))
 }
 
 /// What became of a parcel that was sent to a region.

@@ -50,6 +50,15 @@ pub enum Event {
         /// The region that has it.
         region: String,
     },
+    /// A job that was sent twice is no longer looked for, because there are too many of them. It may be in both.
+    DoubtForgotten {
+        /// The job's federation id.
+        federation_id: String,
+        /// The region that did not answer at first.
+        first_region: String,
+        /// The region that it was sent to then.
+        second_region: String,
+    },
     /// The registry could not be renewed. The regions stay as they were.
     RegistryNotRenewed {
         /// What is wrong.

@@ -1,14 +1,14 @@
 //! Finding the region of a job.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use rota_federation::AttemptResult;
 
 use super::FederationError;
 use super::connection::FederatedClient;
 use super::verdict::Verdict;
-use crate::{Client, Error, Job, WithJson};
+use crate::{Client, Error, Job, JobId, WithJson};
 
 /// How many jobs' regions are remembered.
 const MOST_HOMES: usize = 100_000;
@@ -16,14 +16,14 @@ const MOST_HOMES: usize = 100_000;
 /// The regions of the jobs that were seen last.
 #[derive(Default)]
 pub(super) struct Homes {
-    by_id: HashMap<String, String>,
-    oldest_first: VecDeque<String>,
+    by_id: HashMap<JobId, Arc<str>>,
+    oldest_first: VecDeque<JobId>,
 }
 
 impl Homes {
-    fn insert(&mut self, id: &str, region: &str) {
-        if self.by_id.insert(id.to_owned(), region.to_owned()).is_none() {
-            self.oldest_first.push_back(id.to_owned());
+    fn insert(&mut self, id: JobId, region: Arc<str>) {
+        if self.by_id.insert(id, region).is_none() {
+            self.oldest_first.push_back(id);
         }
         while self.oldest_first.len() > MOST_HOMES {
             if let Some(oldest) = self.oldest_first.pop_front() {
@@ -61,28 +61,29 @@ impl FederatedClient {
         let (mut unasked, mut missing) = (Vec::new(), None);
         for target in targets {
             let Some(sending) = self.shared.ask(&target) else {
-                unasked.push(target.id);
+                unasked.push(target.id.to_string());
                 continue;
             };
             let tenant = self.tenant.as_deref().unwrap_or_default();
-            match ask(self.on_behalf(target.client), id.to_owned()).await {
+            match ask(self.on_behalf(&target.client), id.to_owned()).await {
                 Ok(found) => {
                     sending.finish(AttemptResult::Answered);
                     self.remember(id, &target.id);
-                    return Ok((found, target.id));
+                    return Ok((found, target.id.to_string()));
                 }
                 Err(error) => {
                     let verdict = Verdict::of(&error);
                     sending.finish(verdict.result(&error, tenant));
                     match verdict {
                         Verdict::Refused if error.is_not_found() => {
-                            missing = Some((target.id, error))
+                            missing = Some((target.id.to_string(), error))
                         }
                         Verdict::Refused => {
-                            return Err(FederationError::Region { region: target.id, error });
+                            let region = target.id.to_string();
+                            return Err(FederationError::Region { region, error });
                         }
                         Verdict::Limited | Verdict::Away | Verdict::Unknown => {
-                            unasked.push(target.id)
+                            unasked.push(target.id.to_string())
                         }
                     }
                 }
@@ -96,13 +97,19 @@ impl FederatedClient {
         }
     }
 
+    /// Ids that no server gives to jobs are not remembered.
     pub(super) fn remember(&self, id: &str, region: &str) {
+        let Some(id) = JobId::parse(id) else { return };
+        let Some(region) = self.shared.regions().find(region).map(|target| target.id) else {
+            return;
+        };
         let mut homes = self.shared.homes.lock().unwrap_or_else(PoisonError::into_inner);
         homes.insert(id, region);
     }
 
-    pub(super) fn remembered(&self, id: &str) -> Option<String> {
+    pub(super) fn remembered(&self, id: &str) -> Option<Arc<str>> {
+        let id = JobId::parse(id)?;
         let homes = self.shared.homes.lock().unwrap_or_else(PoisonError::into_inner);
-        homes.by_id.get(id).cloned()
+        homes.by_id.get(&id).cloned()
     }
 }

@@ -27,7 +27,7 @@ impl Shared {
         sending.checked(outcome.is_ok().then(|| began.elapsed()));
         if before != Some(outcome.is_ok()) && !(before.is_none() && outcome.is_ok()) {
             self.tell(&Event::HealthChanged {
-                region: target.id.clone(),
+                region: target.id.to_string(),
                 healthy: outcome.is_ok(),
                 reason: outcome.err(),
             });

@@ -33,6 +33,7 @@ mod members;
 mod parcel;
 mod passing;
 mod reconcile;
+mod registry_source;
 mod rules;
 mod settings;
 mod status;
@@ -46,6 +47,7 @@ pub use error::{FederationError, SettingsError};
 pub use event::Event;
 pub use follow::Following;
 pub use passing::Passed;
+pub use registry_source::RegistrySource;
 pub use rota_federation::{
     Circuit, Explanation, Failover, NoRoute, Policy, Region, RegionId, RegionIndex, Registry,
     RegistryError, Strategy, Topology, WishError, Wishes, meta,

@@ -2,54 +2,58 @@
 
 use std::time::SystemTime;
 
+use bytes::Bytes;
 use rota_federation::{Wishes, meta};
-use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-use super::members::Members;
-use super::settings::RuleSettings;
-use super::{FederationError, rules};
+use super::FederationError;
+use super::members::{Members, write_string};
+use super::rules::Rules;
 use crate::{Error, JobId, timestamp};
 
-/// What goes to one region: a job or a batch, ready to be sent to whichever region is chosen.
+/// What goes to one region: a job or a batch, ready to be sent to whichever region is chosen. It borrows from the
+/// text that the caller wrote.
 #[derive(Debug, Clone)]
-pub(super) struct Parcel {
+pub(super) struct Parcel<'a> {
     /// The id of the job, or of the first job of a batch.
     pub id: String,
     pub wishes: Wishes,
     /// The ids of all jobs, if it is a batch.
     pub batch: Option<Vec<String>>,
-    jobs: Vec<Prepared>,
+    jobs: Vec<Prepared<'a>>,
 }
 
-impl Parcel {
+/// The most jobs in a batch.
+const MOST_JOBS: usize = 1_000;
+
+impl<'a> Parcel<'a> {
     /// One job. `tenant` is that of the client, if it has one.
     pub fn one(
-        job: &impl Serialize,
+        json: &'a str,
         tenant: Option<&str>,
-        rules: &[RuleSettings],
+        rules: &Rules,
     ) -> Result<Self, FederationError> {
-        let prepared = Prepared::new(job, tenant, rules)?;
+        let prepared = Prepared::new(json, tenant, rules)?;
         let (id, wishes) = (prepared.id.clone(), prepared.wishes.clone());
         Ok(Self { id, wishes, batch: None, jobs: vec![prepared] })
     }
 
     /// Jobs that go to one region together: what they say about regions must be the same.
     pub fn many(
-        jobs: &[Box<RawValue>],
+        jobs: &[&'a RawValue],
         tenant: Option<&str>,
-        rules: &[RuleSettings],
+        rules: &Rules,
     ) -> Result<Self, FederationError> {
-        let jobs = jobs.iter().map(|job| Prepared::new(job, tenant, rules));
+        if jobs.len() > MOST_JOBS {
+            let text = format!("the batch has {} jobs; {MOST_JOBS} are allowed", jobs.len());
+            return Err(bad(text));
+        }
+        let jobs = jobs.iter().map(|job| Prepared::new(job.get(), tenant, rules));
         let jobs = jobs.collect::<Result<Vec<_>, _>>()?;
         let first = jobs.first().ok_or_else(|| bad("the batch is empty".to_owned()))?;
         let wishes = first.wishes.clone();
-        let asks = |wishes: &Wishes| {
-            let Wishes { region, strategy, tags, geo, home, .. } = wishes;
-            (region.clone(), *strategy, tags.clone(), geo.clone(), home.clone())
-        };
-        if jobs.iter().any(|job| asks(&job.wishes) != asks(&wishes)) {
+        if jobs.iter().any(|job| !job.wishes.wants_the_same(&wishes)) {
             return Err(bad("its jobs want different regions, and a batch goes to one".to_owned()));
         }
         let ids = jobs.iter().map(|job| job.id.clone()).collect();
@@ -64,45 +68,50 @@ impl Parcel {
     }
 
     /// The body as it is sent from `local`, chosen now.
-    pub fn body(&self, local: &str, now: SystemTime) -> Vec<u8> {
-        #[derive(Serialize)]
-        struct Batch {
-            jobs: Vec<Members>,
+    pub fn body(&self, local: &str, now: SystemTime) -> Bytes {
+        let mut out = Vec::with_capacity(self.jobs.iter().map(|job| job.bytes + ADDED).sum());
+        let now = timestamp(now);
+        if self.batch.is_some() {
+            out.extend_from_slice(b"{\"jobs\":[");
         }
-        let mut jobs: Vec<Members> = self.jobs.iter().map(|job| job.envelope(local, now)).collect();
-        let json = match (&self.batch, jobs.pop()) {
-            (None, Some(only)) => serde_json::to_vec(&only),
-            (_, last) => {
-                serde_json::to_vec(&Batch { jobs: jobs.into_iter().chain(last).collect() })
+        for (i, job) in self.jobs.iter().enumerate() {
+            if i > 0 {
+                out.push(b',');
             }
-        };
-        json.expect("members are JSON")
+            job.write(&mut out, local, now.as_deref());
+        }
+        if self.batch.is_some() {
+            out.extend_from_slice(b"]}");
+        }
+        out.into()
     }
 }
 
+/// About as many bytes are added to a job.
+const ADDED: usize = 320;
+
 /// A job with its federation id.
 #[derive(Debug, Clone)]
-struct Prepared {
+struct Prepared<'a> {
     id: String,
     wishes: Wishes,
-    envelope: Members,
-    meta: Members,
+    /// All members but `id` and `meta`.
+    envelope: Members<'a>,
+    meta: Members<'a>,
+    /// How long it was.
+    bytes: usize,
 }
 
-impl Prepared {
+impl<'a> Prepared<'a> {
     /// Reads a job's wishes and gives it an id. `tenant` is that of the client, if it has one.
-    fn new(
-        job: &impl Serialize,
-        tenant: Option<&str>,
-        rules: &[RuleSettings],
-    ) -> Result<Self, FederationError> {
-        let json = to_raw_value(job).map_err(|cause| bad(cause.to_string()))?;
-        let mut envelope: Members = parse(&json, "it")?;
-        let mut meta: Members = match envelope.get("meta").filter(|meta| meta.get() != "null") {
-            Some(raw) => parse(raw, "its 'meta'")?,
+    fn new(json: &'a str, tenant: Option<&str>, rules: &Rules) -> Result<Self, FederationError> {
+        let mut envelope: Members<'a> = parse(json, "it")?;
+        let meta = envelope.borrowed("meta").filter(|meta| meta.get() != "null");
+        let mut meta: Members<'a> = match meta {
+            Some(raw) => parse(raw.get(), "its 'meta'")?,
             None => Members::default(),
         };
-        let text = |members: &Members, name: &str| {
+        let text = |members: &Members<'_>, name: &str| {
             let raw = members.get(name).filter(|raw| raw.get() != "null")?;
             Some(
                 serde_json::from_str::<String>(raw.get())
@@ -130,38 +139,48 @@ impl Prepared {
             Some(tenant) => Some(tenant.to_owned()),
             None => text(&meta, "tenant_id").transpose()?,
         };
-        rules::apply(rules, &envelope, &mut wishes);
+        rules.apply(&envelope, &mut wishes);
         let id = id.to_string();
-        envelope.set("id", string(&id));
+        envelope.remove("id");
+        envelope.remove("meta");
         if federation_id.is_none() {
             meta.set(meta::FEDERATION_ID, string(&id));
         }
         // Only whoever copies jobs between regions may say so.
         meta.remove(meta::REPLICATED_FROM);
-        Ok(Self { id, wishes, envelope, meta })
+        Ok(Self { id, wishes, envelope, meta, bytes: json.len() })
     }
 
-    /// The job as it is sent from `local`, chosen now.
-    fn envelope(&self, local: &str, now: SystemTime) -> Members {
-        let (mut envelope, mut meta) = (self.envelope.clone(), self.meta.clone());
-        if meta.get(meta::SOURCE_REGION).is_none() {
-            meta.set(meta::SOURCE_REGION, string(local));
+    /// Writes the job as it is sent from `local`, chosen now.
+    fn write(&self, out: &mut Vec<u8>, local: &str, now: Option<&str>) {
+        out.push(b'{');
+        self.envelope.write(out);
+        out.extend_from_slice(b"\"id\":\"");
+        out.extend_from_slice(self.id.as_bytes());
+        out.extend_from_slice(b"\",\"meta\":{");
+        self.meta.write(out);
+        let added =
+            [(meta::SOURCE_REGION, Some(local)), (meta::ROUTED_AT, now)].into_iter().filter_map(
+                |(name, value)| Some((name, value.filter(|_| self.meta.get(name).is_none())?)),
+            );
+        for (name, value) in added {
+            write_string(out, name);
+            out.push(b':');
+            write_string(out, value);
+            out.push(b',');
         }
-        if let Some(now) = timestamp(now).filter(|_| meta.get(meta::ROUTED_AT).is_none()) {
-            meta.set(meta::ROUTED_AT, string(&now));
-        }
-        envelope.set("meta", to_raw_value(&meta).expect("members are JSON"));
-        envelope
+        // The federation id is always there, and so is the comma after the last member.
+        out.pop();
+        out.extend_from_slice(b"}}");
     }
 }
 
-fn parse(json: &RawValue, what: &str) -> Result<Members, FederationError> {
-    serde_json::from_str(json.get())
-        .map_err(|cause| bad(format!("{what} is not an object: {cause}")))
+fn parse<'a>(json: &'a str, what: &str) -> Result<Members<'a>, FederationError> {
+    serde_json::from_str(json).map_err(|cause| bad(format!("{what} is not an object: {cause}")))
 }
 
 /// The members that concern federation, as values.
-fn values(meta: &Members) -> Result<Map<String, Value>, FederationError> {
+fn values(meta: &Members<'_>) -> Result<Map<String, Value>, FederationError> {
     let mut values = Map::new();
     for name in [meta::REGION, meta::REGION_AFFINITY, meta::TAGS, meta::GEO] {
         if let Some(raw) = meta.get(name) {
@@ -189,14 +208,15 @@ mod tests {
 
     use super::*;
 
-    fn sent(parcel: &Parcel) -> Value {
+    fn sent(parcel: &Parcel<'_>) -> Value {
         let now = UNIX_EPOCH + Duration::from_millis(1_500);
         serde_json::from_slice(&parcel.body("eu", now)).unwrap()
     }
 
     #[test]
     fn a_job_gets_a_federation_id_that_is_its_id() {
-        let prepared = Parcel::one(&json!({"type": "a", "args": []}), None, &[]).unwrap();
+        let prepared =
+            Parcel::one(r#"{"type": "a", "args": []}"#, None, &Rules::default()).unwrap();
         let sent = sent(&prepared);
         assert_eq!(sent["id"], prepared.id);
         assert_eq!(sent["meta"]["ojs.federation.federation_id"], prepared.id);
@@ -214,7 +234,8 @@ mod tests {
             "ojs.federation.source_region": "ap",
             "mine": {"a": [1.10]},
         });
-        let prepared = Parcel::one(&json!({"type": "a", "meta": meta}), None, &[]).unwrap();
+        let job = json!({"type": "a", "meta": meta}).to_string();
+        let prepared = Parcel::one(&job, None, &Rules::default()).unwrap();
         assert_eq!(prepared.id, id);
         assert_eq!(prepared.wishes.strategy, Some(Strategy::Affinity));
         let sent = &sent(&prepared)["meta"];
@@ -235,28 +256,34 @@ mod tests {
             json!({"meta": {"ojs.federation.region_affinity": "geo-pin"}}),
             json!([]),
         ] {
-            assert!(Parcel::one(&job, None, &[]).is_err(), "{job}");
+            assert!(Parcel::one(&job.to_string(), None, &Rules::default()).is_err(), "{job}");
         }
     }
 
     #[test]
     fn the_tenant_is_the_clients_or_the_jobs() {
-        let job = json!({"type": "a", "meta": {"tenant_id": "acme"}});
-        let of = |tenant| Parcel::one(&job, tenant, &[]).unwrap().wishes.tenant;
+        let job = r#"{"type": "a", "meta": {"tenant_id": "acme"}}"#;
+        let of = |tenant| Parcel::one(job, tenant, &Rules::default()).unwrap().wishes.tenant;
         assert_eq!(of(None).as_deref(), Some("acme"));
         assert_eq!(of(Some("globex")).as_deref(), Some("globex"));
     }
 
     #[test]
     fn a_batch_goes_to_one_region() {
-        let jobs = |jobs: Value| serde_json::from_value::<Vec<Box<RawValue>>>(jobs).unwrap();
+        let many = |jobs: Value| {
+            let jobs = serde_json::from_value::<Vec<Box<RawValue>>>(jobs).unwrap();
+            let borrowed: Vec<&RawValue> = jobs.iter().map(|job| &**job).collect();
+            let parcel = Parcel::many(&borrowed, None, &Rules::default()).ok()?;
+            Some((parcel.wishes.region.clone(), parcel.batch.clone().unwrap(), sent(&parcel)))
+        };
         let pinned = |region: &str| json!({"type": "a", "meta": {"ojs.federation.region": region}});
-        let parcel = Parcel::many(&jobs(json!([pinned("eu"), pinned("eu")])), None, &[]).unwrap();
-        assert_eq!(parcel.wishes.region.as_deref(), Some("eu"));
-        let body = sent(&parcel);
-        assert_eq!(body["jobs"][1]["id"], parcel.batch.as_ref().unwrap()[1]);
+        let (region, ids, body) = many(json!([pinned("eu"), pinned("eu")])).unwrap();
+        assert_eq!(region.as_deref(), Some("eu"));
+        assert_eq!(body["jobs"][1]["id"], ids[1]);
         assert_eq!(body["jobs"].as_array().map(Vec::len), Some(2));
-        assert!(Parcel::many(&jobs(json!([pinned("eu"), pinned("us")])), None, &[]).is_err());
-        assert!(Parcel::many(&[], None, &[]).is_err());
+        assert!(many(json!([pinned("eu"), pinned("us")])).is_none());
+        assert!(many(json!([])).is_none());
+        assert!(many(json!(vec![pinned("eu"); MOST_JOBS])).is_some());
+        assert!(many(json!(vec![pinned("eu"); MOST_JOBS + 1])).is_none());
     }
 }

@@ -31,17 +31,17 @@ impl FederatedClient {
     /// its status is.
     pub async fn pass_job(
         &self,
-        job: &RawValue,
+        job: &str,
         tenant: Option<&str>,
         headers: &HeaderMap,
     ) -> Result<Passed, FederationError> {
-        self.pass_parcel(Parcel::one(&job, tenant, &self.rules())?, headers).await
+        self.pass_parcel(Parcel::one(job, tenant, &self.rules())?, headers).await
     }
 
     /// Passes a batch of new jobs on to one region.
     pub async fn pass_batch(
         &self,
-        jobs: &[Box<RawValue>],
+        jobs: &[&RawValue],
         tenant: Option<&str>,
         headers: &HeaderMap,
     ) -> Result<Passed, FederationError> {
@@ -50,7 +50,7 @@ impl FederatedClient {
 
     async fn pass_parcel(
         &self,
-        parcel: Parcel,
+        parcel: Parcel<'_>,
         headers: &HeaderMap,
     ) -> Result<Passed, FederationError> {
         match self.deliver(&parcel, &Passing { headers }).await {
@@ -68,47 +68,80 @@ impl FederatedClient {
     /// Says where a job would go and why, without sending it.
     pub fn explain_for(
         &self,
-        job: &RawValue,
+        job: &str,
         tenant: Option<&str>,
     ) -> Result<Explanation, FederationError> {
-        let parcel = Parcel::one(&job, tenant, &self.rules())?;
+        let parcel = Parcel::one(job, tenant, &self.rules())?;
         let now = self.shared.now();
         Ok(self.shared.regions().federation.explain(&parcel.wishes, now))
     }
 
-    /// Passes a request about a job on to the job's region: the one that is remembered, else whichever knows the job,
-    /// the nearest asked first.
+    /// The region in which such a job must run: its own `meta` says so, or a rule.
+    pub fn pin_of(
+        &self,
+        job: &str,
+        tenant: Option<&str>,
+    ) -> Result<Option<String>, FederationError> {
+        Ok(Parcel::one(job, tenant, &self.rules())?.wishes.region)
+    }
+
+    /// Passes a request about a job on to the job's region: the one that is remembered, else the one in `hint`, else
+    /// whichever knows the job, the nearest asked first.
+    ///
+    /// A region that refuses the caller does not say whether it has the job, so the others are asked as well. What the
+    /// first of them said is the answer if none has it.
     pub async fn pass_to_job(
         &self,
         id: &str,
+        hint: Option<&str>,
         request: &Forward,
     ) -> Result<Passed, FederationError> {
-        let mut targets = self.shared.regions().nearest_first();
-        if let Some(home) = self.remembered(id) {
-            targets.sort_by_key(|target| target.id != home);
-        }
-        let (mut unasked, mut missing) = (Vec::new(), None);
-        for target in targets {
+        let passed =
+            |answer, region: &str| Passed { answer, region: region.into(), strategy: None };
+        let (mut unasked, mut missing, mut refused) = (Vec::new(), None, None);
+        for target in self.where_to_look(id, hint) {
             match self.pass(&target, request).await {
                 Ok(answer) if answer.status == 404 => missing = Some((answer, target.id)),
+                Ok(answer) if matches!(answer.status, 401 | 403 | 429 | 500..) => {
+                    refused.get_or_insert((answer, target.id));
+                }
                 Ok(answer) => {
-                    self.remember(id, &target.id);
-                    return Ok(Passed { answer, region: target.id, strategy: None });
+                    if answer.is_success() || answer.status == 409 {
+                        self.remember(id, &target.id);
+                    }
+                    return Ok(passed(answer, &target.id));
                 }
                 // Whether it was done is not known, and no other region knows.
                 Err(Some(error)) if Verdict::of(&error) == Verdict::Unknown => {
-                    let id = id.to_owned();
-                    return Err(FederationError::Ambiguous { region: target.id, id, error });
+                    let (id, region) = (id.to_owned(), target.id.to_string());
+                    return Err(FederationError::Ambiguous { region, id, error });
                 }
                 Err(_) => unasked.push(target.id),
             }
         }
-        match missing {
-            Some((answer, region)) if unasked.is_empty() => {
-                Ok(Passed { answer, region, strategy: None })
-            }
+        match (refused, missing) {
+            (Some((answer, region)), _) => Ok(passed(answer, &region)),
+            (None, Some((answer, region))) if unasked.is_empty() => Ok(passed(answer, &region)),
             _ => Err(FederationError::Unknown { id: id.to_owned(), regions: unasked.join(", ") }),
         }
+    }
+
+    /// All regions, in the order in which they are asked for a job.
+    fn where_to_look(&self, id: &str, hint: Option<&str>) -> Vec<Target> {
+        let mut targets = self.shared.regions().nearest_first();
+        let home = self.remembered(id);
+        targets.sort_by_key(|target| match &*target.id {
+            id if home.as_deref() == Some(id) => 0,
+            id if hint == Some(id) => 1,
+            _ => 2,
+        });
+        targets
+    }
+
+    /// The region that is remembered for a job.
+    #[must_use]
+    pub fn home_of(&self, id: &str) -> Option<String> {
+        self.remembered(id).map(|region| region.to_string())
     }
 
     /// Passes a request on to one region.
@@ -121,11 +154,13 @@ impl FederatedClient {
         let unknown = || rota_federation::NoRoute::UnknownRegion { id: region.to_owned() };
         let target = target.ok_or_else(unknown)?;
         match self.pass(&target, request).await {
-            Ok(answer) => Ok(Passed { answer, region: target.id, strategy: None }),
-            Err(Some(error)) => Err(FederationError::Region { region: target.id, error }),
+            Ok(answer) => Ok(Passed { answer, region: target.id.to_string(), strategy: None }),
+            Err(Some(error)) => {
+                Err(FederationError::Region { region: target.id.to_string(), error })
+            }
             Err(None) => {
                 let reason = "its circuit breaker is open";
-                let id = target.id;
+                let id = target.id.to_string();
                 Err(rota_federation::NoRoute::PinnedUnavailable { id, reason }.into())
             }
         }
@@ -152,7 +187,7 @@ impl FederatedClient {
         let mut answers: BTreeMap<_, _> = regions.iter().map(|id| (id.clone(), None)).collect();
         while let Some(asked) = asking.join_next().await {
             if let Ok((region, answer)) = asked {
-                answers.insert(region, answer);
+                answers.insert(region.to_string(), answer);
             }
         }
         answers
@@ -167,13 +202,13 @@ impl FederatedClient {
     #[must_use]
     pub fn region_ids(&self) -> Vec<String> {
         let targets = self.shared.regions().nearest_first();
-        targets.into_iter().map(|target| target.id).collect()
+        targets.into_iter().map(|target| target.id.to_string()).collect()
     }
 
     /// `Err(None)`: the region's breaker is open. An answer that a proxy gave for a region that is away is an error.
     async fn pass(&self, target: &Target, request: &Forward) -> Result<Forwarded, Option<Error>> {
         let sending = self.shared.ask(target).ok_or(None)?;
-        let answer = match target.client.forward(request).await {
+        let answer = match target.client.forward(request.clone()).await {
             Ok(answer) => answer,
             Err(error) => {
                 sending.finish(Verdict::of(&error).result(&error, ""));

@@ -10,6 +10,7 @@ use rota_federation::{
 };
 use serde::Deserialize;
 
+use super::registry_source::RegistrySource;
 use super::{OnAmbiguous, SettingsError};
 use crate::{Client, Credentials, Retries};
 
@@ -42,6 +43,10 @@ pub struct Settings {
     /// What happens to a job of which nobody knows whether it was enqueued.
     #[serde(default)]
     pub on_ambiguous: OnAmbiguous,
+    /// With `on_ambiguous = "send"`: how long a region that is back is asked whether it has the job after all, in
+    /// seconds.
+    #[serde(default = "two_minutes")]
+    pub reconcile_for_seconds: u64,
     /// How long a region that answered that it is full gets no jobs, in seconds.
     #[serde(default = "ten")]
     pub full_for_seconds: u64,
@@ -66,6 +71,13 @@ pub struct Settings {
     /// For `rota federate` only.
     #[serde(default)]
     pub gateway: GatewaySettings,
+    /// The region that counts as the local one for jobs that choose nothing themselves, that no rule matches, and
+    /// whose queue no region declares.
+    #[serde(default)]
+    pub default_region: Option<String>,
+    /// Where the list of regions is renewed from while the program runs.
+    #[serde(default)]
+    pub registry: Option<RegistrySource>,
     /// Rules for jobs that do not choose a region or a strategy themselves. The first that matches counts.
     #[serde(default)]
     pub rules: Vec<RuleSettings>,
@@ -85,6 +97,15 @@ pub struct RegionSettings {
     /// What it can do.
     #[serde(default)]
     pub tags: Vec<String>,
+    /// The queues that are served there. Jobs of these queues go to the regions that declare them.
+    #[serde(default)]
+    pub queues: Vec<String>,
+    /// Its place among the regions that declare the same queue, lowest first.
+    #[serde(default = "one")]
+    pub priority: u32,
+    /// Seconds between two health checks, if other than `health_check.interval_seconds`.
+    #[serde(default)]
+    pub health_interval_seconds: Option<u64>,
     /// The environment variable with the token for this region.
     #[serde(default)]
     pub token_env: Option<String>,
@@ -189,6 +210,10 @@ fn two() -> u64 {
     2
 }
 
+fn two_minutes() -> u64 {
+    120
+}
+
 fn ten() -> u64 {
     10
 }
@@ -253,12 +278,19 @@ impl Settings {
             ("health_check.timeout_seconds", self.health_check.timeout_seconds),
             ("load.interval_seconds", self.load.interval_seconds),
             ("circuit_breaker.cooldown_seconds", self.circuit_breaker.cooldown_seconds),
+            ("reconcile_for_seconds", self.reconcile_for_seconds),
             ("request_timeout_seconds", self.request_timeout_seconds),
             ("connect_timeout_seconds", self.connect_timeout_seconds),
         ] {
-            if !(1..=LONGEST_SECONDS).contains(&seconds) {
-                return Err(invalid(setting, format!("must be 1 to {LONGEST_SECONDS}")));
-            }
+            check_seconds(setting, seconds)?;
+        }
+        for region in &self.regions {
+            let interval = region.health_interval_seconds.unwrap_or(1);
+            check_seconds("regions.health_interval_seconds", interval)?;
+        }
+        if let Some(registry) = &self.registry {
+            check_seconds("registry.interval_seconds", registry.interval_seconds)?;
+            registry.check()?;
         }
         if self.full_for_seconds > LONGEST_SECONDS {
             return Err(invalid("full_for_seconds", format!("must be 0 to {LONGEST_SECONDS}")));
@@ -277,6 +309,9 @@ impl Settings {
         let gateway = &self.gateway;
         for name in gateway.home_region.iter().chain(&gateway.fetch_regions) {
             registry.find(name).ok_or_else(|| unknown("gateway", name))?;
+        }
+        if let Some(name) = &self.default_region {
+            registry.find(name).ok_or_else(|| unknown("default_region", name))?;
         }
         for rule in &self.rules {
             if let Some(name) = &rule.region {
@@ -306,6 +341,7 @@ impl Settings {
     pub(super) fn registry(&self) -> Result<Registry, SettingsError> {
         let region = |settings: &RegionSettings| {
             let region = Region::new(&settings.id, &settings.url)?;
+            let region = region.queues(settings.queues.clone(), settings.priority);
             region.weight(settings.weight)?.tags(&settings.tags)
         };
         let regions = self.regions.iter().map(region).collect::<Result<_, _>>()?;
@@ -381,7 +417,26 @@ impl Settings {
 }
 
 impl RegionSettings {
-    fn credentials(&self) -> Result<Credentials, SettingsError> {
+    /// A region without credentials.
+    #[must_use]
+    pub fn new(id: &str, url: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            url: url.to_owned(),
+            weight: one(),
+            tags: Vec::new(),
+            queues: Vec::new(),
+            priority: one(),
+            health_interval_seconds: None,
+            token_env: None,
+            token_file: None,
+            ca_file: None,
+            client_cert: None,
+            client_key: None,
+        }
+    }
+
+    pub(super) fn credentials(&self) -> Result<Credentials, SettingsError> {
         let named = |error| SettingsError::Region { region: self.id.clone(), error };
         let unusable = |reason: String| named(crate::Error::BadCredentials { reason });
         let token = match (&self.token_env, &self.token_file) {
@@ -412,10 +467,17 @@ impl RegionSettings {
     }
 }
 
-fn invalid(setting: &'static str, problem: String) -> SettingsError {
+fn check_seconds(setting: &'static str, seconds: u64) -> Result<(), SettingsError> {
+    match (1..=LONGEST_SECONDS).contains(&seconds) {
+        true => Ok(()),
+        false => Err(invalid(setting, format!("must be 1 to {LONGEST_SECONDS}"))),
+    }
+}
+
+pub(super) fn invalid(setting: &'static str, problem: String) -> SettingsError {
     SettingsError::Invalid { setting, problem }
 }
 
-fn malformed(origin: &str, reason: String) -> SettingsError {
+pub(super) fn malformed(origin: &str, reason: String) -> SettingsError {
     SettingsError::Malformed { origin: origin.to_owned(), reason }
 }

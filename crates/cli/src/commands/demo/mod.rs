@@ -5,6 +5,7 @@ mod figures;
 mod load;
 mod noisy_neighbour;
 mod picture;
+mod regions;
 mod server;
 mod summary;
 mod tally;
@@ -12,11 +13,13 @@ mod tally;
 use clap::{Args, Subcommand};
 
 use self::noisy_neighbour::NoisyNeighbour;
+use self::regions::Regions;
 use crate::Failure;
 
 const EXAMPLES: &str = "\
 Examples:
   rota demo noisy-neighbour                    what fairness does for quiet tenants
+  rota demo regions                            three regions, of which one fails and comes back
 
 A demo starts servers of its own, with their data in a temporary directory, and removes both when it
 ends. Nothing need be running, and nothing that runs is touched.";
@@ -36,6 +39,7 @@ pub(crate) struct Demo {
 #[derive(Debug, Subcommand)]
 enum What {
     NoisyNeighbour(NoisyNeighbour),
+    Regions(Regions),
 }
 
 impl Demo {
@@ -47,6 +51,7 @@ impl Demo {
             .map_err(|e| Failure::error(format!("the runtime cannot be started: {e}")))?;
         match self.what {
             What::NoisyNeighbour(demo) => runtime.block_on(demo.run(self.json)),
+            What::Regions(demo) => runtime.block_on(demo.run(self.json)),
         }
     }
 }

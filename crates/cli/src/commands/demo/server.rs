@@ -23,11 +23,20 @@ pub(super) struct Server {
 impl Server {
     /// Runs `rota serve` with these settings; data and log are under this path.
     pub fn start(settings: &[(&str, &str)], at: &Path) -> std::io::Result<Self> {
+        Self::start_listening("127.0.0.1:0", settings, at)
+    }
+
+    /// The same, at this address.
+    pub fn start_listening(
+        address: &str,
+        settings: &[(&str, &str)],
+        at: &Path,
+    ) -> std::io::Result<Self> {
         let log = at.with_extension("log");
         let mut command = Command::new(std::env::current_exe()?);
         command
-            // The demo is about fairness, not the disk: no fsync and no reserve.
-            .args(["serve", "--listen", "127.0.0.1:0", "--log-level", "error"])
+            // A demo is not about the disk: no fsync and no reserve.
+            .args(["serve", "--listen", address, "--log-level", "error"])
             .args(["--durability", "os", "--storage-reserve", "0", "--data"])
             .arg(at)
             .stdin(Stdio::null())
@@ -65,6 +74,12 @@ impl Server {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         let last = log.lines().rfind(|line| !line.trim().is_empty());
         last.unwrap_or("it said nothing").trim_start_matches("rota: ").to_owned()
+    }
+
+    /// Kills it, as a power cut would.
+    pub async fn kill(&mut self) {
+        // It may have exited already.
+        let _ = self.child.kill().await;
     }
 
     /// Stops it cleanly, or kills it.
