@@ -7,7 +7,7 @@ const NAMES_PER_TURN: u64 = 1 << 32;
 
 /// What a hostile tenant does with its connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Attack {
+pub enum Attack {
     Flood,
     HugePayloads,
     SlowBodies,
@@ -32,7 +32,23 @@ impl Attack {
         Self::AllAtOnce,
     ];
 
-    pub fn name(self) -> &'static str {
+    /// The word that names it on the command line.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Flood => "flood",
+            Self::HugePayloads => "huge-payloads",
+            Self::SlowBodies => "slow-bodies",
+            Self::UnreadAnswers => "unread-answers",
+            Self::NewNames => "new-names",
+            Self::EventStreams => "event-streams",
+            Self::LongPolls => "long-polls",
+            Self::Lists => "lists",
+            Self::AllAtOnce => "all-at-once",
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Flood => "a flood of enqueues",
             Self::HugePayloads => "huge payloads",
@@ -48,7 +64,7 @@ impl Attack {
 
     /// What each connection does. The numbers are for a strength of 64, and scale with it.
     /// `turn` is the number of the attack's turn: names that are new must differ from those of another one.
-    pub fn roles(self, strength: usize, turn: u64) -> Vec<Role> {
+    pub(super) fn roles(self, strength: usize, turn: u64) -> Vec<Role> {
         let scaled = |count: u64| (count * strength as u64 / 64).max(1);
         let many = |count: u64, role: fn(u64) -> Role| (0..scaled(count)).map(role);
         let flood = |count| many(count, |_| Role::Enqueue { payload: 200 });
@@ -73,7 +89,7 @@ impl Attack {
     }
 
     /// Jobs that the hostile tenant has before it attacks: how many requests, and bytes of each.
-    pub fn stock(self) -> Option<(u64, usize)> {
+    pub(super) fn stock(self) -> Option<(u64, usize)> {
         match self {
             Self::UnreadAnswers | Self::AllAtOnce => Some((32, HUGE)),
             Self::Lists => Some((20_000, 200)),

@@ -2,7 +2,8 @@
 //!
 //! Both tenants have valid API keys. The quiet one enqueues, fetches and acknowledges jobs at a steady
 //! rate; every answer is checked, so a refusal ends the measurement. Turns alternate: the quiet tenant
-//! alone, and beside the hostile one.
+//! alone, while another server on this machine is attacked, and beside the hostile one. The second is a
+//! control: what it costs to share the processors and the disk with the attack, whatever the server does.
 //!
 //! Whoever is measured must not wait for the load generator, which shares the machine with the server. So
 //! the hostile tenant's thread has the lowest priority, and the quiet tenant's the highest that the
@@ -16,7 +17,7 @@ mod role;
 use std::path::Path;
 use std::time::Duration;
 
-use attack::Attack;
+pub use attack::Attack;
 use crowd::{Crowd, Deeds};
 
 use crate::access::Access;
@@ -35,12 +36,16 @@ const QUIET_CONNECTIONS: usize = 32;
 /// Between two turns, so that the server has finished the work of the last one.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// Measures the quiet tenant beside each kind of attack, compared with the same tenant alone.
-pub fn hostile(options: &Options, progress: &dyn Progress) -> Result<Vec<Line>, BenchError> {
+/// Measures the quiet tenant beside each of the attacks, compared with the same tenant alone.
+pub fn hostile(
+    options: &Options,
+    attacks: &[Attack],
+    progress: &dyn Progress,
+) -> Result<Vec<Line>, BenchError> {
     let home = tempfile::Builder::new().prefix("rota-bench-").tempdir_in(&options.dir)?;
     let access = Access::new(home.path())?;
     let mut lines = Vec::new();
-    for attack in Attack::ALL {
+    for &attack in attacks {
         let bench = Bench { options, progress, attack };
         lines.extend(bench.run(&access, home.path())?);
     }
@@ -54,57 +59,47 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// With a server of its own, so that no attack suffers from what another one has left.
+    /// With servers of its own, so that no attack suffers from what another one has left.
     fn run(&self, access: &Access, home: &Path) -> Result<Vec<Line>, BenchError> {
         let name = self.attack.name();
-        let data = home.join(name.replace(' ', "-"));
-        let flags = access.auth_flags();
-        let server = Process::serve_with(self.options, &data, flags.iter().map(AsRef::as_ref))?;
-        let quiet = access.with_key(&server.target, "quiet")?;
-        let hostile = access.with_key(&server.target, "hostile")?;
+        let victim = self.start(access, &home.join("attacked"))?;
+        let other = self.start(access, &home.join("other"))?;
+        let quiet = access.with_key(&victim.target, "quiet")?;
+        let hostile = access.with_key(&victim.target, "hostile")?;
+        let elsewhere = access.with_key(&other.target, "hostile")?;
         self.fill(&hostile)?;
-        let (mut alone, mut beside) = (Measurement::new(), Measurement::new());
-        let mut deeds = Deeds::default();
+        self.fill(&elsewhere)?;
+        let mut figures = Figures::new();
         for round in 0..ROUNDS {
-            alone.add(&self.turn(&quiet, "the quiet tenant alone")?);
-            let roles = self.attack.roles(self.options.connections, round.into());
-            let crowd = Crowd::gather(hostile.address(), hostile.headers(), roles)?;
+            figures.alone.add(&self.turn(&quiet, "the quiet tenant alone")?);
+            let crowd = self.crowd(&elsewhere, round)?;
+            figures.control.add(&self.turn(&quiet, "another server attacked")?);
+            drop(crowd);
+            std::thread::sleep(PAUSE);
+            let crowd = self.crowd(&hostile, round)?;
             let before = crowd.deeds();
-            beside.add(&self.turn(&quiet, name)?);
-            deeds.add(crowd.deeds(), before);
+            figures.beside.add(&self.turn(&quiet, name)?);
+            figures.deeds.add(crowd.deeds(), before);
             drop(crowd);
             std::thread::sleep(PAUSE);
         }
-        server.stop()?;
-        std::fs::remove_dir_all(&data)?;
-        self.lines(&alone, &beside, deeds)
+        for server in [victim, other] {
+            server.stop()?;
+        }
+        for data in ["attacked", "other"] {
+            std::fs::remove_dir_all(home.join(data))?;
+        }
+        figures.lines(name)
     }
 
-    fn lines(
-        &self,
-        alone: &Measurement,
-        beside: &Measurement,
-        deeds: Deeds,
-    ) -> Result<Vec<Line>, BenchError> {
-        let name = self.attack.name();
-        let (Some(base), Some(times)) = (alone.all_times(), beside.all_times()) else {
-            return Err(BenchError::TooShort(name.into()));
-        };
-        let of = format!("its p99 alone, {:.2} ms", base.p99_ms);
-        let hostile = |what: &str, count: u64| {
-            Line::value(
-                &format!("  hostile requests {what}"),
-                count as f64 / beside.seconds,
-                "per second",
-            )
-        };
-        Ok(vec![
-            Line::value(&format!("quiet tenant beside {name}"), beside.per_second(), "per second")
-                .times(Some(times))
-                .against(&of, times.p99_ms / base.p99_ms),
-            hostile("accepted", deeds.accepted),
-            hostile("refused", deeds.refused),
-        ])
+    fn start(&self, access: &Access, data: &Path) -> Result<Process, BenchError> {
+        let flags = access.auth_flags();
+        Process::serve_with(self.options, data, flags.iter().map(AsRef::as_ref))
+    }
+
+    fn crowd(&self, target: &Target, round: u32) -> Result<Crowd, BenchError> {
+        let roles = self.attack.roles(self.options.connections, round.into());
+        Crowd::gather(target.address(), target.headers(), roles)
     }
 
     /// One turn of the quiet tenant.
@@ -137,5 +132,47 @@ impl Bench<'_> {
         let scripts = (0..connections).map(|_| script()).collect();
         drive(&Drive::to_the_end("filling", hostile, self.progress), scripts)?;
         Ok(())
+    }
+}
+
+/// What was measured of one attack.
+struct Figures {
+    alone: Measurement,
+    control: Measurement,
+    beside: Measurement,
+    deeds: Deeds,
+}
+
+impl Figures {
+    fn new() -> Self {
+        let [alone, control, beside] = [(); 3].map(|()| Measurement::new());
+        Self { alone, control, beside, deeds: Deeds::default() }
+    }
+
+    fn lines(&self, name: &str) -> Result<Vec<Line>, BenchError> {
+        let Self { alone, control, beside, deeds } = self;
+        let (Some(base), Some(contended), Some(times)) =
+            (alone.all_times(), control.all_times(), beside.all_times())
+        else {
+            return Err(BenchError::TooShort(name.into()));
+        };
+        let of = format!("its p99 alone, {:.2} ms", base.p99_ms);
+        let hostile = |what: &str, count: u64| {
+            Line::value(
+                &format!("  hostile requests {what}"),
+                count as f64 / beside.seconds,
+                "per second",
+            )
+        };
+        Ok(vec![
+            Line::value(&format!("quiet tenant beside {name}"), beside.per_second(), "per second")
+                .times(Some(times))
+                .against(&of, times.p99_ms / base.p99_ms),
+            Line::value("  another server attacked", control.per_second(), "per second")
+                .times(Some(contended))
+                .against(&of, contended.p99_ms / base.p99_ms),
+            hostile("accepted", deeds.accepted),
+            hostile("refused", deeds.refused),
+        ])
     }
 }

@@ -1,9 +1,13 @@
 //! A queue that serves those who fill it fairly: a flood of one delays the others by one round at most.
 //!
-//! While few items wait, they are in one line, in the order of their arrival. When there are more, each
-//! source has a line of its own, and the lines take turns by cost (deficit round-robin): a request costs
+//! While few items of a single source wait, they are in one line, in the order of their arrival. Otherwise
+//! each source has a line of its own, and the lines take turns by cost (deficit round-robin): a request costs
 //! a fixed amount and its bytes. The items of one source stay in order. The server's own items come first:
 //! each follows from a request that was served.
+//!
+//! What is taken goes into a batch, and whoever is in it waits for all of it. So, while several sources are
+//! served, each has a credit, which is refilled whenever the engine polls. Batches that take long to commit
+//! may thus be larger. A source that spends more than it has, on a single large item, waits until it has paid.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -15,6 +19,16 @@ use super::source::Source;
 const ITEM_COST: usize = 1 << 10;
 /// What a line may spend in one turn.
 const QUANTUM: usize = 16 << 10;
+/// The most that a source may save up to spend at once, while several are served.
+const MAX_CREDIT: isize = 64 << 10;
+/// What it gets whenever the credits are refilled.
+const REFILL: isize = 16 << 10;
+/// Several sources are served if another one had an item among the last so many.
+const RECENT_ITEMS: usize = 100_000;
+/// The most sources with nothing waiting of which it is remembered what they have spent.
+const MAX_SPENDERS: usize = 1_000;
+/// With more of them than this, those that have paid are forgotten.
+const FEW_SPENDERS: usize = 64;
 /// The most bytes that wait without a line of their own.
 const COMMON_BYTES: usize = 1 << 20;
 
@@ -24,7 +38,7 @@ pub(super) struct Bounds {
     /// The most items, and bytes, that wait. The server's own items are accepted beyond it.
     pub items: usize,
     pub bytes: usize,
-    /// As long as no more items than this wait, nobody has a line of its own. They are all taken soon.
+    /// As long as no more items than this wait, and one source is served, it has no line of its own.
     pub common: usize,
 }
 
@@ -42,6 +56,15 @@ pub(super) struct FairQueue<T> {
     unused: Vec<usize>,
     /// The lines in the order of their turns.
     order: VecDeque<usize>,
+    /// Lines that have spent their credit.
+    parked: Vec<usize>,
+    /// How often credits were refilled.
+    refills: u64,
+    /// The credits of sources with nothing waiting, and how often they were refilled by then.
+    spenders: HashMap<Source, (isize, u64), RandomState>,
+    last_source: Option<Source>,
+    /// Items since the last one that came after an item of another source.
+    since_switch: usize,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -58,6 +81,9 @@ struct Line<T> {
     deficit: usize,
     /// It is this line's turn, for which it has got its quantum.
     has_turn: bool,
+    /// What it may spend, and how often that was refilled.
+    credit: isize,
+    refills: u64,
 }
 
 impl<T> FairQueue<T> {
@@ -70,6 +96,11 @@ impl<T> FairQueue<T> {
             by_source: HashMap::default(),
             unused: Vec::new(),
             order: VecDeque::new(),
+            parked: Vec::new(),
+            refills: 0,
+            spenders: HashMap::default(),
+            last_source: None,
+            since_switch: RECENT_ITEMS,
         }
     }
 
@@ -79,7 +110,9 @@ impl<T> FairQueue<T> {
 
     /// Adds an item with this many bytes, if there is room for another one of its source.
     pub fn push(&mut self, source: Source, item: T, bytes: usize) -> Result<(), Full> {
-        let is_short = self.order.is_empty()
+        self.note_source(&source);
+        let is_short = !self.is_shared()
+            && self.by_source.is_empty()
             && self.common.len() < self.bounds.common
             && self.all.bytes + bytes <= COMMON_BYTES;
         if is_short || source == Source::Server {
@@ -100,23 +133,60 @@ impl<T> FairQueue<T> {
         Ok(())
     }
 
-    /// Takes the next item.
+    /// Takes the next item, whatever its source has taken before.
     pub fn pop(&mut self) -> Option<T> {
-        self.pop_sized().map(|(item, _)| item)
+        self.pop_sized(false).map(|(item, _)| item)
     }
 
-    /// Takes the next items, until there are so many of them or of their bytes; at least one.
+    /// Refills the credits of all sources.
+    pub fn refill(&mut self) {
+        self.refills += 1;
+        self.order.extend(self.parked.drain(..));
+        if self.spenders.len() > FEW_SPENDERS {
+            let all = self.refills;
+            self.spenders
+                .retain(|_, (credit, refills)| refilled(*credit, all - *refills) < MAX_CREDIT);
+        }
+    }
+
+    /// Takes the next items of sources with credit, until there are so many of them or of their bytes. They
+    /// may be none, though some wait.
     pub fn take(&mut self, max_items: usize, max_bytes: usize) -> Vec<T> {
         let mut taken = Vec::with_capacity(self.all.items.min(max_items));
         let mut bytes = 0;
         while taken.len() < max_items
             && (bytes < max_bytes || taken.is_empty())
-            && let Some((item, size)) = self.pop_sized()
+            && let Some((item, size)) = self.pop_sized(true)
         {
             bytes += size;
             taken.push(item);
         }
         taken
+    }
+
+    /// Takes all items.
+    pub fn drain(&mut self) -> Vec<T> {
+        std::iter::from_fn(|| self.pop()).collect()
+    }
+
+    /// Whether several sources are served.
+    fn is_shared(&self) -> bool {
+        self.since_switch < RECENT_ITEMS
+    }
+
+    fn note_source(&mut self, source: &Source) {
+        if *source == Source::Server {
+            return;
+        }
+        match &self.last_source {
+            Some(last) if last == source => {
+                self.since_switch = self.since_switch.saturating_add(1);
+            }
+            last => {
+                self.since_switch = if last.is_some() { 0 } else { RECENT_ITEMS };
+                self.last_source = Some(source.clone());
+            }
+        }
     }
 
     /// A tenth of the room is for those who have nothing waiting, and nobody may use more than half, except
@@ -138,18 +208,28 @@ impl<T> FairQueue<T> {
             && fits(own, own_bytes)
     }
 
-    fn pop_sized(&mut self) -> Option<(T, usize)> {
-        let popped = self.common.pop_front().or_else(|| self.pop_line());
+    fn pop_sized(&mut self, by_credit: bool) -> Option<(T, usize)> {
+        let by_credit = by_credit && self.is_shared();
+        let popped = self.common.pop_front().or_else(|| self.pop_line(by_credit));
         if let Some((_, bytes)) = &popped {
             self.all.remove(*bytes);
         }
         popped
     }
 
-    fn pop_line(&mut self) -> Option<(T, usize)> {
+    fn pop_line(&mut self, by_credit: bool) -> Option<(T, usize)> {
+        if !by_credit {
+            self.order.extend(self.parked.drain(..));
+        }
         loop {
             let index = *self.order.front()?;
             let line = &mut self.lines[index];
+            line.refill(self.refills);
+            if by_credit && line.credit <= 0 {
+                self.order.pop_front();
+                self.parked.push(index);
+                continue;
+            }
             if !line.has_turn {
                 (line.has_turn, line.deficit) = (true, line.deficit + QUANTUM);
             }
@@ -160,6 +240,9 @@ impl<T> FairQueue<T> {
                 continue;
             }
             line.deficit -= cost;
+            if by_credit {
+                line.credit -= cost as isize;
+            }
             let item = line.items.pop_front();
             if let Some((_, bytes)) = &item {
                 line.load.remove(*bytes);
@@ -173,30 +256,50 @@ impl<T> FairQueue<T> {
     }
 
     fn open_line(&mut self, source: Source) -> usize {
-        let index = match self.unused.pop() {
-            Some(index) => {
-                self.lines[index].source = source.clone();
-                index
-            }
-            None => {
-                let (items, load) = (VecDeque::new(), Load::default());
-                let source = source.clone();
-                self.lines.push(Line { source, items, load, deficit: 0, has_turn: false });
-                self.lines.len() - 1
-            }
-        };
+        let full = (MAX_CREDIT, self.refills);
+        let (credit, refills) = self.spenders.remove(&source).unwrap_or(full);
+        let index = self.unused.pop().unwrap_or_else(|| {
+            self.lines.push(Line::new(source.clone()));
+            self.lines.len() - 1
+        });
+        let line = &mut self.lines[index];
+        line.source = source.clone();
+        (line.credit, line.refills) = (credit, refills);
         self.by_source.insert(source, index);
         self.order.push_back(index);
         index
     }
 
-    /// Who has nothing waiting saves nothing up.
+    /// Who has nothing waiting saves nothing up, and does not get back what it has spent.
     fn close_line(&mut self, index: usize) {
+        let is_shared = self.is_shared();
         let line = &mut self.lines[index];
         (line.deficit, line.has_turn) = (0, false);
         self.by_source.remove(&line.source);
+        if is_shared && self.spenders.len() < MAX_SPENDERS {
+            self.spenders.insert(line.source.clone(), (line.credit, line.refills));
+        }
         self.unused.push(index);
     }
+}
+
+impl<T> Line<T> {
+    fn new(source: Source) -> Self {
+        let (items, load) = (VecDeque::new(), Load::default());
+        Self { source, items, load, deficit: 0, has_turn: false, credit: 0, refills: 0 }
+    }
+
+    /// Brings its credit up to date.
+    fn refill(&mut self, refills: u64) {
+        self.credit = refilled(self.credit, refills - self.refills);
+        self.refills = refills;
+    }
+}
+
+/// The credit after so many refills.
+fn refilled(credit: isize, refills: u64) -> isize {
+    let refills = isize::try_from(refills).unwrap_or(isize::MAX);
+    credit.saturating_add(REFILL.saturating_mul(refills)).min(MAX_CREDIT)
 }
 
 impl Load {
@@ -227,6 +330,14 @@ mod tests {
         taken.iter().map(|(name, _)| *name).collect()
     }
 
+    /// The next items in order, whatever may go into a batch.
+    fn popped(
+        queue: &mut FairQueue<(&'static str, usize)>,
+        count: usize,
+    ) -> Vec<(&'static str, usize)> {
+        std::iter::from_fn(|| queue.pop()).take(count).collect()
+    }
+
     #[test]
     fn a_single_request_is_served_within_one_round_of_a_flood() {
         let mut queue = queue(10_000, 8);
@@ -246,7 +357,7 @@ mod tests {
             queue.push(tenant("a"), ("a", n), QUANTUM - ITEM_COST).unwrap();
             queue.push(tenant("b"), ("b", n), 0).unwrap();
         }
-        let taken = queue.take(10 * (1 + QUANTUM / ITEM_COST), usize::MAX);
+        let taken = popped(&mut queue, 10 * (1 + QUANTUM / ITEM_COST));
         let of = |name| names(&taken).iter().filter(|one| **one == name).count();
         assert_eq!((of("b"), of("a")), (100, 70), "b is done after seven turns");
         let early = names(&taken[..17]);
@@ -258,7 +369,7 @@ mod tests {
         let mut queue = queue(10_000, 0);
         queue.push(tenant("a"), ("a", 0), QUANTUM * 10).unwrap();
         (0..1_000).for_each(|n| queue.push(tenant("b"), ("b", n), 0).unwrap());
-        let taken = names(&queue.take(1_001, usize::MAX));
+        let taken = names(&popped(&mut queue, 1_001));
         let turns = taken.iter().position(|name| *name == "a").unwrap() / (QUANTUM / ITEM_COST);
         assert_eq!(turns, 10, "as many turns as it costs");
         assert!(queue.is_empty());
@@ -283,7 +394,7 @@ mod tests {
                     seen[index] += 1;
                 }
             }
-            for (name, number) in queue.take(usize::MAX, usize::MAX) {
+            for (name, number) in queue.drain() {
                 let index = sources.iter().position(|(one, _)| *one == name).unwrap();
                 assert_eq!(number, seen[index], "{name}");
                 seen[index] += 1;
@@ -344,5 +455,51 @@ mod tests {
             queue.pop().unwrap();
         }
         assert_eq!((queue.lines.len(), queue.by_source.len(), queue.order.len()), (1, 0, 0));
+        assert!(queue.spenders.len() <= MAX_SPENDERS);
+        queue.refill();
+        assert_eq!(queue.spenders.len(), 0, "all have got back what they spent");
+    }
+
+    /// Names of the items that are taken after a refill, up to a thousand.
+    fn refill_and_take(queue: &mut FairQueue<(&'static str, usize)>) -> Vec<&'static str> {
+        queue.refill();
+        let taken = names(&queue.take(1_000, usize::MAX));
+        assert!(queue.take(1_000, usize::MAX).is_empty(), "the credits are spent");
+        taken
+    }
+
+    #[test]
+    fn beside_others_a_source_has_a_bounded_credit() {
+        let mut queue = queue(10_000, 8);
+        (0..500).for_each(|n| queue.push(tenant("a"), ("a", n), 0).unwrap());
+        assert_eq!(queue.take(100, usize::MAX).len(), 100, "alone, it needs none");
+        queue.push(tenant("b"), ("b", 0), 0).unwrap();
+        let [most, refill] = [MAX_CREDIT, REFILL].map(|cost| cost as usize / ITEM_COST);
+        let taken = refill_and_take(&mut queue);
+        assert_eq!(taken.len(), most + 1);
+        assert!(taken.contains(&"b"));
+        assert_eq!(refill_and_take(&mut queue), vec!["a"; refill]);
+        assert_eq!(queue.drain().len(), 400 - most - refill, "nothing is lost");
+    }
+
+    #[test]
+    fn a_source_that_spends_more_waits_until_it_has_paid() {
+        for has_more in [true, false] {
+            let mut queue = queue(10_000, 0);
+            queue.push(tenant("b"), ("b", 0), 0).unwrap();
+            queue.push(tenant("a"), ("a", 0), (MAX_CREDIT + 9 * REFILL) as usize).unwrap();
+            if has_more {
+                queue.push(tenant("a"), ("a", 1), 0).unwrap();
+            }
+            assert_eq!(refill_and_take(&mut queue), ["b", "a"]);
+            if !has_more {
+                queue.push(tenant("a"), ("a", 1), 0).unwrap();
+            }
+            for n in 1..10 {
+                queue.push(tenant("b"), ("b", n), 0).unwrap();
+                assert_eq!(refill_and_take(&mut queue), ["b"], "{n}");
+            }
+            assert_eq!(refill_and_take(&mut queue), ["a"]);
+        }
     }
 }

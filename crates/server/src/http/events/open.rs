@@ -30,7 +30,7 @@ pub(in super::super) async fn stream_all(
             let resume = resume_of(&headers, &params)?;
             let (out, body) = one_at_a_time();
             let stream = Stream::new(app.clone(), filter_of(&params)?, out, reserve(&app).await?);
-            Ok(start(stream, body, resume))
+            Ok(start(&app, stream, body, resume))
         }
     }
 }
@@ -65,7 +65,7 @@ async fn stream_channel(
     let (out, body) = one_at_a_time();
     let mut stream = Stream::new(app.clone(), filter, out, reserve(app).await?);
     stream.join(channel.scope(app).await?, form);
-    Ok(start(stream, body, resume))
+    Ok(start(app, stream, body, resume))
 }
 
 /// Room for one more stream or socket of the caller.
@@ -91,8 +91,13 @@ fn one_at_a_time() -> (mpsc::Sender<Bytes>, mpsc::Receiver<Bytes>) {
     mpsc::channel(1)
 }
 
-fn start(stream: Stream, body: mpsc::Receiver<Bytes>, resume: Resume) -> Response<Body> {
-    tokio::spawn(stream.run(resume));
+fn start(
+    app: &Access,
+    stream: Stream,
+    body: mpsc::Receiver<Bytes>,
+    resume: Resume,
+) -> Response<Body> {
+    app.turns().spawn(stream.run(resume));
     let mut response = Response::new(Body::new(Feed::new(body)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));

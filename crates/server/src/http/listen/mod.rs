@@ -39,7 +39,7 @@ use address::Addresses;
 use open_connection::OpenConnection;
 use protocol::Protocols;
 use slots::Slots;
-use turns::{InTurn, Turns};
+use turns::{InTurn, Tiers, Turns};
 
 /// In a slot that is kept back, the longest that a client may take to send the head, and again to send
 /// the body, of its request.
@@ -79,7 +79,8 @@ pub async fn serve(
     certificates: Option<Arc<Certificates>>,
     stop: impl Future<Output = ()>,
 ) {
-    let turns = Turns::new(tokio::runtime::Handle::current().metrics().num_workers());
+    let tiers = Tiers::start();
+    let turns = Turns::new(tiers.clone());
     let slots = Slots::new(settings.http.max_connections, Addresses::new(settings));
     let shared = Arc::new(Shared {
         service,
@@ -102,7 +103,7 @@ pub async fn serve(
             let seat = turns.seat(address.ip());
             let connection =
                 OpenConnection::new(stream, address, slot, seat.clone(), shared.clone());
-            tokio::spawn(InTurn::new(connection.run(), seat));
+            InTurn::spawn(connection.run(), seat);
         }
     }
     drop(listener);
@@ -110,4 +111,5 @@ pub async fn serve(
     if tokio::time::timeout(settings.shutdown.grace, slots.all_free()).await.is_err() {
         tracing::warn!("some requests did not end within the grace time and were cut off");
     }
+    tiers.stop();
 }

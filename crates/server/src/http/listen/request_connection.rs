@@ -58,9 +58,16 @@ impl Drop for Handled<'_> {
     }
 }
 
-/// Says whom the connection of the current request serves, and whose turn it waits for from now on.
-pub(in crate::http) fn serve_for(source: &Source) {
-    let _ = CONNECTION.try_with(|connection| connection.seat.set_source(source));
+/// Says whom the connection of the current request serves, and whose turn it waits for from now on. Completes
+/// where that caller is to be served.
+pub(in crate::http) async fn serve_for(source: &Source) {
+    let is_to_move = CONNECTION.try_with(|connection| {
+        connection.seat.set_source(source);
+        connection.seat.is_to_move()
+    });
+    if is_to_move.unwrap_or(false) {
+        tokio::task::yield_now().await;
+    }
 }
 
 /// Whether the current request arrived in one of the connection slots that are kept back for requests

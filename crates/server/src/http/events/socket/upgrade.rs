@@ -27,6 +27,7 @@ pub(in super::super::super) async fn connect(app: Access, mut request: Request) 
     let upgrade = request.extensions_mut().remove::<OnUpgrade>().ok_or_else(upgrade_required)?;
     let offered = list(request.headers(), &SEC_WEBSOCKET_PROTOCOL).any(|name| name == PROTOCOL);
     let (room, slot) = (reserve(&app).await?, hold_slot());
+    let access = app.clone();
     let serve = async move {
         match upgrade.await {
             Ok(io) => Session::new(app, room).run(TokioIo::new(io)).await,
@@ -34,7 +35,7 @@ pub(in super::super::super) async fn connect(app: Access, mut request: Request) 
         }
         drop(slot);
     };
-    tokio::spawn(serve);
+    access.turns().spawn(serve);
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     let headers = response.headers_mut();

@@ -2,29 +2,43 @@
 //!
 //! The runtime polls ready connections in order, however many of them are one tenant's. So while several
 //! tenants are served, all but one of the runtime's threads may work for the same one: its further
-//! connections wait in a line of their own, and each that ends its turn lets the next one in. Until the
-//! first request says whom a connection serves, it counts for the address that it comes from.
+//! connections wait in a line of their own, and each that ends its turn lets the next one in. Who takes up
+//! most of the time is served by threads of low priority ([`tiers`]), which the system interrupts for the
+//! others. Until the first request says whom a connection serves, it counts for the address that it comes
+//! from.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod line;
+mod tiers;
+mod use_of_time;
+
+pub(super) use tiers::Tiers;
+
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use ahash::RandomState;
 
+use line::{Line, Place, Turn};
+use tiers::Tier;
+use use_of_time::UseOfTime;
+
 use super::address::AddressGroup;
 use crate::runtime::Source;
 
 /// For how long after two callers have taken turns, both count as being served.
 const SHARED_TIME: Duration = Duration::from_millis(200);
+/// For how long after that nobody is served in front who takes up most of the time. Longer, because those
+/// who ask now and then would otherwise find it there each time.
+const LONG_SHARED_TIME: Duration = Duration::from_secs(10);
 
 /// The lines of all sources with connections.
 pub(super) struct Turns {
-    /// Threads of the runtime.
-    threads: usize,
+    tiers: Tiers,
     origin: Instant,
     lines: Mutex<HashMap<Owner, Weak<Line>, RandomState>>,
     next_line: AtomicU64,
@@ -32,6 +46,8 @@ pub(super) struct Turns {
     last_line: AtomicU64,
     /// When turns last went from one caller to another, in milliseconds since `origin`.
     switched: AtomicU64,
+    /// By all callers.
+    used: UseOfTime,
 }
 
 /// Whose turn it is.
@@ -42,62 +58,39 @@ enum Owner {
     Caller(Source),
 }
 
-/// The connections of one owner.
-struct Line {
-    number: u64,
-    owner: Owner,
-    turns: Arc<Turns>,
-    state: Mutex<LineState>,
-}
-
-#[derive(Default)]
-struct LineState {
-    /// Connections that have a turn.
-    polled: usize,
-    next_ticket: u64,
-    /// In the order of their arrival.
-    waiting: BTreeMap<u64, Waker>,
-    /// Those that were let in and have not noticed yet. They have a turn.
-    let_in: BTreeSet<u64>,
-}
-
 /// The line that a connection waits in.
 pub(super) struct Seat {
     line: Mutex<Arc<Line>>,
+    /// The connection is being polled in the background.
+    in_background: AtomicBool,
 }
 
 /// A connection that is polled in its turn.
 pub(super) struct InTurn<F> {
-    connection: Pin<Box<F>>,
+    /// `None` once it has moved to the other tier.
+    connection: Option<Pin<Box<F>>>,
     seat: Arc<Seat>,
     place: Option<Place>,
+    tier: Tier,
 }
-
-/// A place in a line, which is given up when this is dropped.
-struct Place {
-    line: Arc<Line>,
-    ticket: u64,
-}
-
-/// The right to be polled now; the next one is let in when this is dropped.
-struct Turn(Arc<Line>);
 
 impl Turns {
-    pub fn new(threads: usize) -> Arc<Self> {
+    pub fn new(tiers: Tiers) -> Arc<Self> {
         Arc::new(Self {
-            threads,
+            tiers,
             origin: Instant::now(),
             lines: Mutex::default(),
             next_line: AtomicU64::new(1),
             last_line: AtomicU64::new(0),
             switched: AtomicU64::new(0),
+            used: UseOfTime::default(),
         })
     }
 
     /// The seat of a new connection from this address.
     pub fn seat(self: &Arc<Self>, address: IpAddr) -> Arc<Seat> {
         let line = self.line(Owner::Address(AddressGroup::of(address)));
-        Arc::new(Seat { line: Mutex::new(line) })
+        Arc::new(Seat { line: Mutex::new(line), in_background: AtomicBool::new(false) })
     }
 
     fn line(self: &Arc<Self>, owner: Owner) -> Arc<Line> {
@@ -105,21 +98,30 @@ impl Turns {
         if let Some(line) = lines.get(&owner).and_then(Weak::upgrade) {
             return line;
         }
-        let line = Arc::new(Line {
-            number: self.next_line.fetch_add(1, Ordering::Relaxed),
-            owner: owner.clone(),
-            turns: self.clone(),
-            state: Mutex::default(),
-        });
+        let number = self.next_line.fetch_add(1, Ordering::Relaxed);
+        let line = Arc::new(Line::new(number, owner.clone(), self.clone()));
         lines.insert(owner, Arc::downgrade(&line));
         line
     }
 
     /// How many connections of a line may be polled at the same time.
     fn most(&self) -> usize {
-        let switched = Duration::from_millis(self.switched.load(Ordering::Relaxed));
-        let is_shared = !switched.is_zero() && self.origin.elapsed() < switched + SHARED_TIME;
-        if is_shared { (self.threads - 1).max(1) } else { self.threads }
+        let threads = self.tiers.threads();
+        if self.has_switched_within(SHARED_TIME) { (threads - 1).max(1) } else { threads }
+    }
+
+    fn has_served_several(&self) -> bool {
+        self.has_switched_within(LONG_SHARED_TIME)
+    }
+
+    /// Whether turns have gone from one caller to another within this time.
+    fn has_switched_within(&self, time: Duration) -> bool {
+        let switched = self.switched.load(Ordering::Relaxed);
+        switched > 0 && self.now_ms() < switched + time.as_millis() as u64
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.origin.elapsed().as_millis() as u64
     }
 
     fn note_turn(&self, line: u64) {
@@ -129,87 +131,8 @@ impl Turns {
         }
         self.last_line.store(line, Ordering::Relaxed);
         if last != 0 {
-            let now = (self.origin.elapsed().as_millis() as u64).max(1);
-            self.switched.store(now, Ordering::Relaxed);
+            self.switched.store(self.now_ms().max(1), Ordering::Relaxed);
         }
-    }
-}
-
-impl Line {
-    /// Takes a turn, or else a place in the line.
-    fn begin(self: &Arc<Self>, waker: &Waker) -> Result<Turn, Place> {
-        // A connection of whom nothing is known is probably that of a caller who is known already.
-        if matches!(self.owner, Owner::Caller(_)) {
-            self.turns.note_turn(self.number);
-        }
-        let most = self.turns.most();
-        let mut state = lock(&self.state);
-        if state.polled < most && state.waiting.is_empty() {
-            state.polled += 1;
-            return Ok(Turn(self.clone()));
-        }
-        let ticket = state.next_ticket;
-        state.next_ticket += 1;
-        state.waiting.insert(ticket, waker.clone());
-        Err(Place { line: self.clone(), ticket })
-    }
-
-    fn end(&self) {
-        let most = self.turns.most();
-        let mut state = lock(&self.state);
-        state.polled -= 1;
-        let mut next = Vec::new();
-        while state.polled < most
-            && let Some((ticket, waker)) = state.waiting.pop_first()
-        {
-            state.polled += 1;
-            state.let_in.insert(ticket);
-            next.push(waker);
-        }
-        drop(state);
-        next.into_iter().for_each(Waker::wake);
-    }
-}
-
-impl Drop for Line {
-    fn drop(&mut self) {
-        let mut lines = lock(&self.turns.lines);
-        // There may be a new line of the same owner already.
-        if lines.get(&self.owner).is_some_and(|line| line.strong_count() == 0) {
-            lines.remove(&self.owner);
-        }
-    }
-}
-
-impl Place {
-    /// Whether it has been let in; otherwise `waker` is woken when it is.
-    fn is_let_in(&self, waker: &Waker) -> bool {
-        let mut state = lock(&self.line.state);
-        if state.let_in.remove(&self.ticket) {
-            return true;
-        }
-        if let Some(own) = state.waiting.get_mut(&self.ticket) {
-            own.clone_from(waker);
-        }
-        false
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let mut state = lock(&self.line.state);
-        state.waiting.remove(&self.ticket);
-        let has_turn = state.let_in.remove(&self.ticket);
-        drop(state);
-        if has_turn {
-            self.line.end();
-        }
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        self.0.end();
     }
 }
 
@@ -225,27 +148,38 @@ impl Seat {
         }
     }
 
+    /// Whether the connection moves to the other tier as soon as it is polled again.
+    pub fn is_to_move(&self) -> bool {
+        let in_background = self.line().tier() == Tier::Background;
+        in_background != self.in_background.load(Ordering::Relaxed)
+    }
+
     fn line(&self) -> Arc<Line> {
         lock(&self.line).clone()
     }
 }
 
-impl<F> InTurn<F> {
-    pub fn new(connection: F, seat: Arc<Seat>) -> Self {
-        Self { connection: Box::pin(connection), seat, place: None }
+impl<F: Future<Output = ()> + Send + 'static> InTurn<F> {
+    /// Serves a connection until it ends.
+    pub fn spawn(connection: F, seat: Arc<Seat>) {
+        Self::spawn_in(Tier::Front, Box::pin(connection), seat);
+    }
+
+    fn spawn_in(tier: Tier, connection: Pin<Box<F>>, seat: Arc<Seat>) {
+        let tiers = seat.line().turns.tiers.clone();
+        seat.in_background.store(tier == Tier::Background, Ordering::Relaxed);
+        tiers.spawn(tier, Self { connection: Some(connection), seat, place: None, tier });
     }
 
     /// `None` if it has to wait.
-    fn take_turn(&mut self, waker: &Waker) -> Option<Turn> {
-        if let Some(place) = &self.place {
-            if !place.is_let_in(waker) {
-                return None;
-            }
-            let turn = Turn(place.line.clone());
-            self.place = None;
-            return Some(turn);
+    fn take_turn(&mut self, line: &Arc<Line>, waker: &Waker) -> Option<Turn> {
+        if let Some(place) = self.place.take_if(|place| place.is_let_in(waker)) {
+            return Some(place.into_turn());
         }
-        match self.seat.line().begin(waker) {
+        if self.place.is_some() {
+            return None;
+        }
+        match line.begin(waker) {
             Ok(turn) => Some(turn),
             Err(place) => {
                 self.place = Some(place);
@@ -255,12 +189,25 @@ impl<F> InTurn<F> {
     }
 }
 
-impl<F: Future> Future for InTurn<F> {
-    type Output = F::Output;
+impl<F: Future<Output = ()> + Send + 'static> Future for InTurn<F> {
+    type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        let Some(_turn) = self.take_turn(cx.waker()) else { return Poll::Pending };
-        self.connection.as_mut().poll(cx)
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let line = self.seat.line();
+        let tier = line.tier();
+        if tier != self.tier {
+            // Whoever had the next turn gets it when the place is dropped.
+            self.place = None;
+            if let Some(connection) = self.connection.take() {
+                Self::spawn_in(tier, connection, self.seat.clone());
+            }
+            return Poll::Ready(());
+        }
+        let Some(_turn) = self.take_turn(&line, cx.waker()) else { return Poll::Pending };
+        match &mut self.connection {
+            Some(connection) => connection.as_mut().poll(cx),
+            None => Poll::Ready(()),
+        }
     }
 }
 
@@ -273,6 +220,7 @@ mod tests {
     use std::future::poll_fn;
 
     use rota_model::TenantId;
+    use tokio::sync::{mpsc, oneshot};
 
     use super::*;
 
@@ -295,16 +243,16 @@ mod tests {
         lock(&turns.line(Owner::Caller(tenant(name))).state).waiting.len()
     }
 
-    #[test]
-    fn alone_a_tenant_may_use_all_threads() {
-        let turns = Turns::new(2);
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn alone_a_tenant_may_use_all_threads() {
+        let turns = Turns::new(Tiers::start());
         let held = [begin(&turns, "a").ok(), begin(&turns, "a").ok()];
         assert!(held.iter().all(Option::is_some));
     }
 
-    #[test]
-    fn beside_others_a_tenant_leaves_them_one_thread() {
-        let turns = Turns::new(2);
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn beside_others_a_tenant_leaves_them_one_thread() {
+        let turns = Turns::new(Tiers::start());
         let _seats = ["a", "b"].map(|name| seat(&turns, &tenant(name)));
         drop(begin(&turns, "b"));
         let first = begin(&turns, "a").ok().expect("the line is empty");
@@ -318,9 +266,9 @@ mod tests {
         assert_eq!(waiting(&turns, "a"), 1);
     }
 
-    #[test]
-    fn a_connection_that_ends_in_the_line_holds_up_nobody() {
-        let turns = Turns::new(2);
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_connection_that_ends_in_the_line_holds_up_nobody() {
+        let turns = Turns::new(Tiers::start());
         let _seats = ["a", "b"].map(|name| seat(&turns, &tenant(name)));
         drop(begin(&turns, "b"));
         let first = begin(&turns, "a").ok().expect("the line is empty");
@@ -333,9 +281,9 @@ mod tests {
         assert_eq!(waiting(&turns, "a"), 0);
     }
 
-    #[test]
-    fn lines_without_connections_are_forgotten() {
-        let turns = Turns::new(2);
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn lines_without_connections_are_forgotten() {
+        let turns = Turns::new(Tiers::start());
         let seats = ["a", "b"].map(|name| seat(&turns, &tenant(name)));
         assert_eq!(lock(&turns.lines).len(), 2);
         seats[0].set_source(&tenant("b"));
@@ -346,7 +294,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn all_connections_of_all_tenants_get_their_turns() {
-        let turns = Turns::new(2);
+        let turns = Turns::new(Tiers::start());
         let tasks: Vec<_> = (0..200)
             .map(|n| {
                 let seat = seat(&turns, &tenant(["a", "b"][usize::from(n % 50 == 0)]));
@@ -359,12 +307,44 @@ mod tests {
                     cx.waker().wake_by_ref();
                     Poll::Pending
                 });
-                tokio::spawn(InTurn::new(connection, seat))
+                let (ended, end) = oneshot::channel();
+                InTurn::spawn(
+                    async move {
+                        connection.await;
+                        let _ = ended.send(());
+                    },
+                    seat,
+                );
+                end
             })
             .collect();
         for task in tasks {
             task.await.unwrap();
         }
         assert_eq!(lock(&turns.lines).len(), 0);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_heavy_caller_is_served_in_the_background_until_it_is_light_again() {
+        let turns = Turns::new(Tiers::start());
+        let seat = seat(&turns, &tenant("a"));
+        let line = seat.line();
+        let (polled, mut polls) = mpsc::unbounded_channel();
+        let connection = poll_fn(move |cx| {
+            let name = std::thread::current().name().unwrap_or_default().to_owned();
+            polled.send((name, cx.waker().clone())).unwrap();
+            Poll::Pending
+        });
+        InTurn::spawn(connection, seat);
+        let mut last: Option<Waker> = None;
+        for is_heavy in [false, true, true, false] {
+            line.set_heavy(is_heavy);
+            if let Some(waker) = last.take() {
+                waker.wake();
+            }
+            let (name, waker) = polls.recv().await.unwrap();
+            assert_eq!(name == "rota-background", is_heavy, "{name}");
+            last = Some(waker);
+        }
     }
 }
