@@ -12,10 +12,11 @@ use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use rota_engine::Config;
+use rota_model::Durability;
 use rota_server::http::{App, HttpService, Peer, service};
 use rota_server::runtime::{Archive, Options, Runtime as Threads};
 use rota_settings::Settings;
-use rota_store_sqlite::{Durability, Options as StoreOptions, SqliteStore};
+use rota_storage::{Options as StorageOptions, Storage};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -65,9 +66,10 @@ impl Fixture {
             .expect("threads can be started");
         let data = TempDir::new().expect("a temporary directory");
         let start = async {
-            let options = StoreOptions { durability: Durability::Os, reserve_bytes: 0 };
-            let store = SqliteStore::open(data.path(), options).expect("a new database");
-            Threads::start(store, thread_options(&data.path().join("archive")))
+            let options = StorageOptions { durability: Durability::Os, reserve_bytes: 0 };
+            let storage = rota_storage::open(data.path(), options, &mut |_| ());
+            let Storage { log, view } = storage.expect("a new data directory");
+            Threads::start(log, view, thread_options(&data.path().join("archive")))
                 .expect("an empty store loads")
         };
         let threads = tokio.block_on(start);
@@ -148,6 +150,7 @@ fn thread_options(archive: &Path) -> Options {
         commands: 1024,
         command_bytes: 64 << 20,
         batch: 256,
+        view_bytes: 1 << 20,
         cache_bytes: 1 << 20,
         events: 1024,
         retention_batch: 100,

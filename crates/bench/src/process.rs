@@ -37,12 +37,17 @@ impl Process {
             .arg("--data")
             .arg(data)
             .args(flags);
-        // Settings in the environment must not affect the measurement.
-        for (name, _) in std::env::vars_os() {
-            if name.as_encoded_bytes().starts_with(b"ROTA_") {
-                command.env_remove(name);
-            }
-        }
+        without_settings(&mut command);
+        Self::start(command)
+    }
+
+    /// Starts `rota federate` with this description of the regions.
+    pub fn federate(options: &Options, config: &Path) -> Result<Self, BenchError> {
+        let mut command = Command::new(&options.binary);
+        command.args(["federate", "--listen", "127.0.0.1:0", "--config"]).arg(config);
+        without_settings(&mut command);
+        // What it logs at the end is not a result.
+        command.stderr(Stdio::null());
         Self::start(command)
     }
 
@@ -98,6 +103,15 @@ impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Settings in the environment must not affect the measurement.
+fn without_settings(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name.as_encoded_bytes().starts_with(b"ROTA_") {
+            command.env_remove(name);
+        }
     }
 }
 

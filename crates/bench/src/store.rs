@@ -1,20 +1,29 @@
-//! Measures the store alone: how many job cycles (enqueue, claim, acknowledge, purge) it commits per second.
+//! Measures log and view alone: how many job cycles (enqueue, claim, acknowledge, purge) they commit and apply per
+//! second.
 //!
 //! Operations are interleaved as in a busy server: every batch has enqueues of new jobs, claims and
-//! acknowledgements of older ones, and purges of still older ones.
+//! acknowledgements of older ones, and purges of still older ones. One thread appends, another applies what has
+//! gathered meanwhile.
 
 use std::path::Path;
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::task::{Context, Poll, Waker};
+use std::thread;
 use std::time::Instant;
 
 use bytes::Bytes;
+use rota_log::{Entry, Log, SegmentLog};
+use rota_model::Durability;
 use rota_model::{
     Class, ClassId, Ending, IdKey, JobId, JobType, Live, Millis, Policy, QueueName, Seq, TenantId,
     WorkerId,
 };
-use rota_store::{Batch, Claim, Counts, Finish, Mutation, NewRow, Store};
-use rota_store_sqlite::{Durability, Options as StoreOptions, SqliteStore};
+use rota_storage::{Options as StorageOptions, Storage};
+use rota_store::{Batch, Claim, Counts, Finish, Mutation, NewRow, View, encoding};
+use rota_store_sqlite::SqliteView;
 
 use crate::measurement::{histogram, percentiles};
 use crate::{BenchError, Line, Options, Progress};
@@ -37,43 +46,86 @@ pub fn store(options: &Options, progress: &dyn Progress) -> Result<Vec<Line>, Be
         .iter()
         .map(|batch| {
             let dir = home.path().join(batch.to_string());
-            let store = StoreOptions { durability, ..StoreOptions::default() };
-            measure(&dir, store, *batch, options, progress)
+            let storage = StorageOptions { durability, ..StorageOptions::default() };
+            measure(&dir, storage, *batch, options, progress)
         })
         .collect()
 }
 
 fn measure(
     dir: &Path,
-    store: StoreOptions,
+    storage: StorageOptions,
     batch: u64,
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<Line, BenchError> {
-    let failed = |error: &dyn std::fmt::Display| BenchError::Server(format!("the store: {error}"));
-    let name = format!("store alone, {batch} operations a commit");
-    let mut store = SqliteStore::open(dir, store).map_err(|error| failed(&error))?;
+    let name = format!("log and view alone, {batch} operations a commit");
+    let Storage { mut log, mut view } =
+        rota_storage::open(dir, storage, &mut |_| ()).map_err(|error| failed(&error))?;
     let mut load = Workload::new();
-    ready(store.commit(&load.classes())).map_err(|error| failed(&error))?;
+    let classes = load.classes();
+    append(&mut log, &classes)?;
+    ready(view.apply(&[classes])).map_err(|error| failed(&error))?;
     while load.purged == 0 {
-        progress.show("store: filling", load.finished as f64 / KEPT as f64, 0.0)?;
-        ready(store.commit(&load.next(4096 * 3))).map_err(|error| failed(&error))?;
+        progress.show("log and view: filling", load.finished as f64 / KEPT as f64, 0.0)?;
+        let next = load.next(4096 * 3);
+        append(&mut log, &next)?;
+        ready(view.apply(&[next])).map_err(|error| failed(&error))?;
     }
-    let (first, mut seconds, mut times) = (load.purged, 0.0, histogram());
+    let (first, mut times, begun) = (load.purged, histogram(), Instant::now());
+    let (committed, gathered) = sync_channel(AHEAD);
+    let durable = Arc::new(AtomicU64::new(0));
+    let durable_by_view = durable.clone();
+    let applying = thread::spawn(move || apply_all(view, &gathered, &durable_by_view));
     let whole = options.duration.as_secs_f64();
-    while seconds < whole {
+    while begun.elapsed().as_secs_f64() < whole {
         let next = load.next(batch);
         let from = Instant::now();
-        ready(store.commit(&next)).map_err(|error| failed(&error))?;
-        let took = from.elapsed();
-        seconds += took.as_secs_f64();
-        times.saturating_record(took.as_nanos() as u64);
-        let done = (load.purged - first) as f64;
-        progress.show(&name, seconds / whole, done / seconds)?;
+        append(&mut log, &next)?;
+        times.saturating_record(from.elapsed().as_nanos() as u64);
+        if committed.send(next).is_err() {
+            break;
+        }
+        ready(log.truncate(durable.load(Ordering::Acquire) + 1)).map_err(|error| failed(&error))?;
+        let seconds = begun.elapsed().as_secs_f64();
+        progress.show(&name, seconds / whole, (load.purged - first) as f64 / seconds)?;
     }
-    ready(store.close()).map_err(|error| failed(&error))?;
+    drop(committed);
+    let applied = applying.join().unwrap_or_else(|_| Err("the thread panicked".to_owned()));
+    let seconds = begun.elapsed().as_secs_f64();
+    let view = applied.map_err(|error| failed(&error))?;
+    ready(view.close()).map_err(|error| failed(&error))?;
+    ready(log.close()).map_err(|error| failed(&error))?;
     let rate = (load.purged - first) as f64 / seconds;
     Ok(Line::value(&name, rate, "cycles per second").times(Some(percentiles(&times))))
+}
+
+/// How many batches the view may be behind the log.
+const AHEAD: usize = 64;
+
+fn failed(error: &dyn std::fmt::Display) -> BenchError {
+    BenchError::Server(format!("the storage: {error}"))
+}
+
+fn append(log: &mut SegmentLog, batch: &Batch) -> Result<(), BenchError> {
+    let mut payload = Vec::new();
+    encoding::encode(batch, &mut payload);
+    let term = log.tip().term;
+    let entry = Entry { index: batch.number, term, time: batch.now.0, payload: payload.into() };
+    ready(log.append(&entry)).map_err(|error| failed(&error))
+}
+
+fn apply_all(
+    mut view: SqliteView,
+    gathered: &Receiver<Batch>,
+    durable: &AtomicU64,
+) -> Result<SqliteView, String> {
+    while let Ok(first) = gathered.recv() {
+        let batches: Vec<Batch> = std::iter::once(first).chain(gathered.try_iter()).collect();
+        ready(view.apply(&batches)).map_err(|error| error.to_string())?;
+        durable.store(view.durable(), Ordering::Release);
+    }
+    Ok(view)
 }
 
 /// Generates batches. Each counter is the sequence number of the next job for that operation.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use rota_model::mutation::{Mutation, RowKind};
-use rota_model::{ClassId, IdKey, Millis, Seq, SplitMix64};
+use rota_model::{ClassId, IdKey, JobId, Millis, Seq, SplitMix64};
 
 use crate::account_watch::AccountWatch;
 use crate::active::Actives;
@@ -230,6 +230,12 @@ impl Engine {
     #[must_use]
     pub fn next_seq(&self) -> Seq {
         self.next_seq
+    }
+
+    /// The number of the job that this id names, if Rota made the id. Of another id it is some number.
+    #[must_use]
+    pub fn sealed_seq(&self, id: JobId) -> Seq {
+        id.unseal(self.id_key)
     }
 
     /// The latest time seen.

@@ -1,8 +1,9 @@
-//! Changes to jobs that are decided but not committed yet.
+//! Changes to jobs that are decided but not in the view yet.
 //!
-//! A store answers as of its last commit. Applying the changes that are still on their way gives a
-//! job's row as the engine sees it.
+//! A view answers as of the last batch that it has applied. Applying the changes that are still on their way
+//! gives a job's row as the engine sees it.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, VecDeque};
 
 use ahash::RandomState;
@@ -14,21 +15,48 @@ use crate::hasher;
 
 pub struct InFlight {
     batches: VecDeque<PendingBatch>,
-    /// Client-chosen ids that are not in the store yet.
+    /// Client-chosen ids that are not in the view yet.
     ids: HashMap<JobId, (u64, Seq), RandomState>,
+    hasher: RandomState,
 }
 
-/// The changes of one batch. Lookups are rare and batches small, so scanning the sequence numbers
-/// beats an index that every job would pay for.
+/// The changes of one batch. Few batches are ever asked about, so the index is made when the first job is looked
+/// up; otherwise every job would pay for it.
 #[derive(Default)]
 struct PendingBatch {
     batch: u64,
     seqs: Vec<u64>,
     changes: Vec<Change>,
+    /// The positions of each job's changes, in order.
+    index: OnceCell<HashMap<u64, Vec<u32>, RandomState>>,
+}
+
+impl PendingBatch {
+    fn push(&mut self, seq: Seq, change: Change) {
+        let position = self.seqs.len() as u32;
+        if let Some(index) = self.index.get_mut() {
+            index.entry(seq.0).or_default().push(position);
+        }
+        self.seqs.push(seq.0);
+        self.changes.push(change);
+    }
+
+    fn changes_of(&self, seq: Seq, hasher: &RandomState) -> impl Iterator<Item = &Change> {
+        let index = self.index.get_or_init(|| {
+            let mut index: HashMap<u64, Vec<u32>, RandomState> =
+                HashMap::with_hasher(hasher.clone());
+            for (position, seq) in self.seqs.iter().enumerate() {
+                index.entry(*seq).or_default().push(position as u32);
+            }
+            index
+        });
+        let positions = index.get(&seq.0).map_or(&[][..], Vec::as_slice);
+        positions.iter().map(|position| &self.changes[*position as usize])
+    }
 }
 
 enum Change {
-    Insert(Live),
+    Insert(JobId, Live),
     Claim(Claim),
     Extend { due: Millis, reserved_ms: u64 },
     RequestCancel,
@@ -45,21 +73,24 @@ enum Change {
 impl InFlight {
     #[must_use]
     pub fn new(seed: u64) -> Self {
-        Self { batches: VecDeque::new(), ids: HashMap::with_hasher(hasher::seeded(seed)) }
+        let hasher = hasher::seeded(seed);
+        Self { batches: VecDeque::new(), ids: HashMap::with_hasher(hasher.clone()), hasher }
     }
 
-    /// Records the mutations of a batch, which must be the newest.
-    pub fn note(&mut self, batch: u64, mutations: &[Mutation]) {
+    /// Records the mutations of a batch, which must be the newest. Returns how many jobs they delete.
+    pub fn note(&mut self, batch: u64, mutations: &[Mutation]) -> usize {
         if self.batches.back().is_none_or(|last| last.batch != batch) {
             self.batches.push_back(PendingBatch { batch, ..PendingBatch::default() });
         }
         let pending = self.batches.back_mut().expect("a batch was just made sure of");
+        let mut deletions = 0;
         for mutation in mutations {
             if let Some((seq, change)) = change_of(mutation) {
-                pending.seqs.push(seq.0);
-                pending.changes.push(change);
+                deletions += usize::from(matches!(change, Change::Delete));
+                pending.push(seq, change);
             }
         }
+        deletions
     }
 
     /// Records a client-chosen id of a batch.
@@ -67,8 +98,8 @@ impl InFlight {
         self.ids.insert(id, (batch, seq));
     }
 
-    /// Drops all batches up to this one, which the store has committed.
-    pub fn committed(&mut self, batch: u64) {
+    /// Drops all batches up to this one, which the view has applied.
+    pub fn applied(&mut self, batch: u64) {
         while self.batches.front().is_some_and(|pending| pending.batch <= batch) {
             self.batches.pop_front();
         }
@@ -77,36 +108,38 @@ impl InFlight {
         }
     }
 
-    /// The job with a client-chosen id that is not in the store yet.
+    /// The job with this id, if it is not in the view yet. `sealed` is the number that the id would have if Rota
+    /// had made it.
     #[must_use]
-    pub fn seq_of(&self, id: JobId) -> Option<Seq> {
-        self.ids.get(&id).map(|&(_, seq)| seq)
+    pub fn seq_of(&self, id: JobId, sealed: Seq) -> Option<Seq> {
+        let is_id =
+            |change: &Change| matches!(change, Change::Insert(inserted, _) if *inserted == id);
+        let chosen = self.ids.get(&id).map(|&(_, seq)| seq);
+        chosen.or_else(|| self.changes_of(sealed).any(is_id).then_some(sealed))
     }
 
-    /// Whether the store's row of this job is out of date.
+    /// Whether the view's row of this job is out of date.
     #[must_use]
     pub fn touches(&self, seq: Seq) -> bool {
-        self.batches.iter().any(|pending| pending.seqs.contains(&seq.0))
+        self.changes_of(seq).next().is_some()
     }
 
-    /// A job's row, given what the store has. The store may already have some of these changes, if
-    /// its last commit was not reported yet. Applying a change twice does no harm, because changes
+    /// A job's row, given what the view has. The view may already have some of these changes, if
+    /// it was not reported yet. Applying a change twice does no harm, because changes
     /// set values instead of adding to them.
     #[must_use]
     pub fn current_row(&self, seq: Seq, stored: Option<JobRow>) -> Option<JobRow> {
-        let mut row = stored;
-        for pending in &self.batches {
-            for (i, _) in pending.seqs.iter().enumerate().filter(|(_, s)| **s == seq.0) {
-                row = pending.changes[i].apply(row);
-            }
-        }
-        row
+        self.changes_of(seq).fold(stored, |row, change| change.apply(row))
+    }
+
+    fn changes_of(&self, seq: Seq) -> impl Iterator<Item = &Change> {
+        self.batches.iter().flat_map(move |pending| pending.changes_of(seq, &self.hasher))
     }
 }
 
 fn change_of(mutation: &Mutation) -> Option<(Seq, Change)> {
     Some(match mutation {
-        Mutation::Insert(row, live) => (row.seq, Change::Insert(Live::clone(live))),
+        Mutation::Insert(row, live) => (row.seq, Change::Insert(row.id, Live::clone(live))),
         Mutation::Claim(claim) => (claim.seq, Change::Claim(claim.clone())),
         &Mutation::Extend { seq, due, reserved_ms } => (seq, Change::Extend { due, reserved_ms }),
         &Mutation::RequestCancel(seq) => (seq, Change::RequestCancel),
@@ -130,7 +163,7 @@ fn change_of(mutation: &Mutation) -> Option<(Seq, Change)> {
 impl Change {
     fn apply(&self, row: Option<JobRow>) -> Option<JobRow> {
         let mut row = match (self, row) {
-            (Change::Insert(live), _) => return Some(JobRow::Live(live.clone())),
+            (Change::Insert(_, live), _) => return Some(JobRow::Live(live.clone())),
             (Change::Delete, _) | (_, None) => return None,
             (_, Some(row)) => row,
         };

@@ -4,6 +4,7 @@ mod audit;
 pub mod http;
 pub mod identity;
 mod open_files;
+mod priority;
 mod request_limits;
 pub mod runtime;
 

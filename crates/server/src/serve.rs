@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rota_engine::{
     AuditLimits, Cap, Caps, Config, DeadLetterLimits, Fairness, MetricBounds, Noisy, Retention,
 };
-use rota_store_sqlite::{OpenError, Options as StoreOptions, SqliteStore};
+use rota_storage::{OpenError, Options as StorageOptions, Progress, Storage};
 
 use crate::audit;
 use crate::http::{self, App, Certificates, Listener, TlsError};
@@ -74,19 +74,20 @@ impl Server {
         let certificates = Certificates::load(&settings)?;
         let listen = |cause| ServeError::Listen { address: settings.listen, cause };
         let listener = Listener::bind(settings.listen).await.map_err(listen)?;
-        let store = SqliteStore::open(&settings.data, store_options(&settings))?;
+        let Storage { log, view } = open_storage(&settings)?;
         let options = Options {
             config: engine_config(&settings),
             commands: settings.engine.commands,
             command_bytes: settings.engine.command_bytes,
             batch: settings.engine.batch,
+            view_bytes: VIEW_BYTES,
             cache_bytes: settings.cache.bodies,
             events: settings.events.capacity,
             retention_batch: settings.retention.batch,
             archive: Archive::new(archive_directory(&settings), http::write_job),
             on_fatal,
         };
-        let runtime = Runtime::start(store, options)?;
+        let runtime = Runtime::start(log, view, options)?;
         let made_key = match settings.auth.has(AuthMode::Keys) {
             true => first_key.store(&runtime.handle()).await?,
             false => None,
@@ -161,8 +162,23 @@ async fn warn_about_unbounded_queues(handle: &Handle) {
     }
 }
 
-fn store_options(settings: &Settings) -> StoreOptions {
-    StoreOptions { durability: settings.durability, reserve_bytes: settings.storage.reserve as u64 }
+/// The most bytes of committed batches that the view may be behind the log. When there are more, requests wait.
+const VIEW_BYTES: usize = 64 << 20;
+
+fn open_storage(settings: &Settings) -> Result<Storage, OpenError> {
+    let options = StorageOptions {
+        durability: settings.durability,
+        reserve_bytes: settings.storage.reserve as u64,
+    };
+    let mut reported = Instant::now();
+    let mut report = |progress: Progress| {
+        if reported.elapsed() > Duration::from_secs(1) {
+            reported = Instant::now();
+            let Progress { applied, last } = progress;
+            tracing::info!(applied, last, "applying the log to the database");
+        }
+    };
+    rota_storage::open(&settings.data, options, &mut report)
 }
 
 fn archive_directory(settings: &Settings) -> PathBuf {

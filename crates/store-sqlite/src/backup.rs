@@ -8,7 +8,7 @@ use crate::copy::{self, Stage};
 use crate::header::JournalMode;
 use crate::partial_file::PartialFile;
 use crate::paths::{directory_of, is_same_file};
-use crate::{CopyError, Snapshot, disk, header};
+use crate::{CopyError, Snapshot, disk, header, log_start};
 
 /// The result of a backup or a restore, after the copy was checked.
 #[derive(Debug, Clone)]
@@ -20,27 +20,29 @@ pub struct Copied {
     pub report: Report,
 }
 
-/// Copies the database of `dir` to `target`. The file gets its name only after the copy is complete,
-/// synced and checked.
+/// Copies the database of `dir` to `target`, as `snapshot` shows it. The file gets its name only after the copy is
+/// complete, synced and checked. A server that starts with it begins a new log.
 pub fn backup(
     dir: &Path,
     target: &Path,
     overwrite: bool,
+    snapshot: impl FnOnce() -> Result<Snapshot, CopyError>,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<Copied, CopyError> {
     check_target(dir, target, overwrite)?;
-    let snapshot = Snapshot::of_directory(dir)?;
+    let snapshot = snapshot()?;
     let bytes = snapshot.bytes()?;
     let partial = PartialFile::create(header::with_suffix(target, ".partial"))?;
     disk::require_free_space(partial.path(), bytes + headroom(dir, target))?;
     copy_permissions(snapshot.path(), &partial)?;
     let guard = WalGuard::begin(dir);
+    let term = snapshot.term()? + 1;
     copy::copy(
         &snapshot,
         partial.path(),
         partial.file(),
         JournalMode::Rollback,
-        |_| Ok(()),
+        |copy| log_start::begin_term(copy, term),
         &mut |done, total| {
             progress(Stage::Copying { done, total });
             guard.check()

@@ -45,8 +45,9 @@ pub(crate) fn wal_state(conn: &Connection) -> Result<Wal, InternalError> {
     }
 }
 
-/// Checkpoints as much as possible without waiting for readers.
-pub(crate) fn passive(conn: &Connection) -> Result<(), InternalError> {
+/// Checkpoints as much as possible without waiting for readers. Returns whether everything that was committed
+/// before is in the database file now.
+pub(crate) fn passive(conn: &Connection) -> Result<bool, InternalError> {
     run(conn, "PRAGMA wal_checkpoint(PASSIVE)")
 }
 
@@ -54,8 +55,9 @@ pub(crate) fn passive(conn: &Connection) -> Result<(), InternalError> {
 /// not, and must not block the server.
 const TRUNCATE_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// Checkpoints everything and truncates the WAL, unless a reader still uses it.
-pub(crate) fn truncate(conn: &Connection) -> Result<(), InternalError> {
+/// Checkpoints everything and truncates the WAL, unless a reader still uses it. Returns whether it was
+/// truncated.
+pub(crate) fn truncate(conn: &Connection) -> Result<bool, InternalError> {
     let usual_ms: i64 = conn.pragma_query_value(None, "busy_timeout", |row| row.get(0))?;
     conn.busy_timeout(TRUNCATE_TIMEOUT)?;
     let truncated = run(conn, "PRAGMA wal_checkpoint(TRUNCATE)");
@@ -65,10 +67,14 @@ pub(crate) fn truncate(conn: &Connection) -> Result<(), InternalError> {
 
 /// A full disk is not an error: the pages stay durable in the WAL, and the next start reads them
 /// there.
-fn run(conn: &Connection, pragma: &str) -> Result<(), InternalError> {
-    match conn.prepare_cached(pragma)?.query_row([], |_| Ok(())) {
-        Err(error) if is_full(&error) => Ok(()),
-        checkpointed => Ok(checkpointed?),
+fn run(conn: &Connection, pragma: &str) -> Result<bool, InternalError> {
+    let is_complete = |row: &Row<'_>| {
+        let (busy, pages, checkpointed): (bool, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(!busy && pages == checkpointed)
+    };
+    match conn.prepare_cached(pragma)?.query_row([], is_complete) {
+        Err(error) if is_full(&error) => Ok(false),
+        complete => Ok(complete?),
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::fmt::Display;
 use std::fs::File;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -14,6 +14,8 @@ use std::thread::{self, JoinHandle};
 use rusqlite::Connection;
 
 use crate::checkpoint::{self, Wal};
+use crate::internal_error::InternalError;
+use crate::load;
 
 /// The writer checkpoints up to this many pages itself; that adds little to the commit's latency.
 const WRITER_PAGES: u64 = 128;
@@ -31,6 +33,8 @@ pub(crate) struct Checkpointer {
 #[derive(Default)]
 struct Shared {
     running: AtomicBool,
+    /// The number of the newest batch that is in the synced file.
+    durable: AtomicU64,
     failure: Mutex<Option<String>>,
 }
 
@@ -90,6 +94,16 @@ impl Checkpointer {
         self.shared.fail(cause);
     }
 
+    /// The number of the newest batch that is in the synced file.
+    pub fn durable(&self) -> u64 {
+        self.shared.durable.load(Ordering::Acquire)
+    }
+
+    /// Records that a complete checkpoint has moved this batch.
+    pub fn set_durable(&self, number: u64) {
+        self.shared.durable.fetch_max(number, Ordering::AcqRel);
+    }
+
     fn is_running(&self) -> bool {
         self.shared.running.load(Ordering::Acquire)
     }
@@ -108,15 +122,25 @@ impl Drop for Checkpointer {
 
 fn run(conn: &Connection, file: &File, woken: &Receiver<()>, shared: &Shared) {
     for () in woken {
-        // SQLite syncs the file only after a complete checkpoint, which the writer makes. Syncing
-        // here leaves little for the writer to wait for.
-        if let Err(error) = checkpoint::passive(conn) {
-            shared.fail(&error);
-        } else if let Err(error) = file.sync_data() {
-            shared.fail(&error);
+        match checkpoint_and_sync(conn, file) {
+            Ok(Some(number)) => drop(shared.durable.fetch_max(number, Ordering::AcqRel)),
+            Ok(None) => {}
+            Err(error) => shared.fail(&error),
         }
         shared.running.store(false, Ordering::Release);
     }
+}
+
+/// Returns the number of the last batch that is certainly in the synced file, if that is known.
+fn checkpoint_and_sync(conn: &Connection, file: &File) -> Result<Option<u64>, String> {
+    let failed = |error: InternalError| error.to_string();
+    // Read first: whatever a complete checkpoint leaves out came later.
+    let number = load::meta(conn).map_err(failed)?.number;
+    let is_complete = checkpoint::passive(conn).map_err(failed)?;
+    // SQLite syncs the file only after a complete checkpoint, which the writer makes. Syncing here
+    // leaves little for the writer to wait for.
+    file.sync_data().map_err(|error| error.to_string())?;
+    Ok(is_complete.then_some(number))
 }
 
 fn decide(wal: Wal, last_wake: Wal, threshold: u64, running: bool) -> Step {

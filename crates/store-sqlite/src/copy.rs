@@ -35,7 +35,7 @@ pub(crate) fn copy(
     to: &Path,
     file: &File,
     journal_mode: JournalMode,
-    finish: fn(&Connection) -> rusqlite::Result<()>,
+    finish: impl FnOnce(&Connection) -> rusqlite::Result<()>,
     progress: &mut dyn FnMut(u64, u64) -> Result<(), CopyError>,
 ) -> Result<(), CopyError> {
     let failed = |error: rusqlite::Error| CopyError::failed(to, InternalError::from(error));

@@ -12,6 +12,9 @@ const MIB: u64 = 1 << 20;
 pub enum CopyError {
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// The database could not be brought up to date with its log.
+    #[error("{0}")]
+    Storage(String),
     #[error("{} exists already", path.display())]
     Exists { path: PathBuf },
     #[error("{} is a file of the data directory itself", path.display())]

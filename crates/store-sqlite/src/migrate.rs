@@ -9,7 +9,7 @@ use crate::{stored_bytes, zones};
 pub(crate) const APPLICATION_ID: u32 = 0x526f_7461;
 
 /// Step n migrates format n - 1 to format n. Released steps are never changed.
-const STEPS: [&str; 10] = [
+const STEPS: [&str; 11] = [
     include_str!("../migrations/0001_base.sql"),
     include_str!("../migrations/0002_history.sql"),
     include_str!("../migrations/0003_lists.sql"),
@@ -20,6 +20,7 @@ const STEPS: [&str; 10] = [
     include_str!("../migrations/0008_usage.sql"),
     include_str!("../migrations/0009_dead_letter.sql"),
     include_str!("../migrations/0010_identity.sql"),
+    include_str!("../migrations/0011_log.sql"),
 ];
 
 pub(crate) const FORMAT: u32 = STEPS.len() as u32;
@@ -44,6 +45,9 @@ pub(crate) const DEAD_LETTER: u32 = 9;
 
 /// The first format with the table `audit`.
 pub(crate) const IDENTITY: u32 = 10;
+
+/// The first format that follows a log.
+pub(crate) const LOG: u32 = 11;
 
 pub(crate) fn is_empty(conn: &Connection) -> Result<bool, InternalError> {
     Ok(!conn.prepare("SELECT 1 FROM sqlite_schema")?.exists([])?)

@@ -18,7 +18,7 @@ pub(crate) fn lock(dir: &Path) -> Result<DirLock, OpenError> {
 }
 
 /// Opens, creates or migrates the database. The caller holds the lock.
-pub(crate) fn writer(path: &Path, options: Options) -> Result<Connection, OpenError> {
+pub(crate) fn writer(path: &Path) -> Result<Connection, OpenError> {
     let kind = header::file_kind(path)?;
     let open_error = |error: InternalError| error.into_open_error(path);
     if kind == FileKind::New {
@@ -37,7 +37,7 @@ pub(crate) fn writer(path: &Path, options: Options) -> Result<Connection, OpenEr
         let cause = "its file system does not support SQLite's write-ahead log";
         return Err(OpenError::unusable(path, cause));
     }
-    pragma::configure_writer(&conn, options).map_err(open_error)?;
+    pragma::configure_writer(&conn).map_err(open_error)?;
     migrate::check_schema(&conn).map_err(open_error)?;
     Ok(conn)
 }
@@ -50,7 +50,7 @@ pub(crate) fn checkpointer(
 ) -> Result<Checkpointer, OpenError> {
     let open_error = |error: InternalError| error.into_open_error(path);
     let conn = pragma::connect(path).map_err(open_error)?;
-    pragma::configure_writer(&conn, options).map_err(open_error)?;
+    pragma::configure_writer(&conn).map_err(open_error)?;
     Checkpointer::start(conn, file, pragma::wal_page_limit(options))
         .map_err(|error| OpenError::unusable(path, error))
 }

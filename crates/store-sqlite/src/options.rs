@@ -1,11 +1,8 @@
 //! The options of the embedded store.
 
-use rota_model::Durability;
-
-/// The options of a [`SqliteStore`](crate::SqliteStore).
+/// The options of a [`SqliteView`](crate::SqliteView).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    pub durability: Durability,
     /// Size of the reserve file that is deleted when the disk is full; 0 disables it. It should be
     /// larger than the write-ahead log, which can exceed 32 MiB, so that the freed space is enough
     /// for a checkpoint.
@@ -14,6 +11,6 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { durability: Durability::Fsync, reserve_bytes: 64 << 20 }
+        Self { reserve_bytes: 64 << 20 }
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
+use crate::Options;
 use crate::checkpoint::page_limit;
 use crate::internal_error::InternalError;
-use crate::{Durability, Options};
 
 const PAGE_BYTES: u32 = 8192;
 /// Cache sizes in KiB, which SQLite expects as negative numbers. The writer uses few and recent
@@ -54,12 +54,10 @@ pub(crate) fn enable_wal(conn: &Connection) -> Result<bool, InternalError> {
     Ok(mode == "wal")
 }
 
-pub(crate) fn configure_writer(conn: &Connection, options: Options) -> Result<(), InternalError> {
-    let synchronous = match options.durability {
-        Durability::Fsync => "full",
-        Durability::Os => "normal",
-    };
-    conn.pragma_update(None, "synchronous", synchronous)?;
+/// Only checkpoints are synced: after a power cut the database is consistent but may be behind, and the log
+/// has the rest.
+pub(crate) fn configure_writer(conn: &Connection) -> Result<(), InternalError> {
+    conn.pragma_update(None, "synchronous", "normal")?;
     conn.pragma_update(None, "cache_size", WRITER_CACHE)?;
     conn.pragma_update(None, "journal_size_limit", WAL_SIZE_LIMIT as i64)?;
     // The checkpointer replaces automatic checkpoints.

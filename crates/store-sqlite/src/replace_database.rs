@@ -15,7 +15,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::internal_error::InternalError;
 use crate::paths::sync_directory_of;
-use crate::{CopyError, header, pragma};
+use crate::{CopyError, Snapshot, header, pragma};
 
 /// Suffixes of the files that SQLite applies to the database next to them.
 const SIDE_FILES: [&str; 2] = ["-wal", "-journal"];
@@ -38,6 +38,14 @@ impl OldDatabase {
 
     pub(crate) fn is_database(&self) -> bool {
         self.is_database
+    }
+
+    /// The term of the old database; 0 if it has none, or cannot be read.
+    pub(crate) fn term(&self) -> u64 {
+        match self.is_database {
+            true => Snapshot::of_file(&self.path).and_then(|old| old.term()).unwrap_or(0),
+            false => 0,
+        }
     }
 
     /// Links the old files to new names and removes the WAL, so that a new file can be renamed to

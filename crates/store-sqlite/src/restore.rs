@@ -2,13 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use rusqlite::Connection;
+
 use crate::backup::{Copied, check_copy};
 use crate::copy::{self, Stage};
 use crate::header::JournalMode;
 use crate::partial_file::PartialFile;
 use crate::paths::is_same_file;
 use crate::replace_database::OldDatabase;
-use crate::{CopyError, Snapshot, disk, file_owner, open, stored_bytes};
+use crate::{CopyError, Snapshot, disk, file_owner, log_start, open, stored_bytes};
 
 /// The result of a restore.
 #[derive(Debug, Clone)]
@@ -40,8 +42,12 @@ pub fn restore(
     let partial = PartialFile::create(dir.join("rota.db.restoring"))?;
     disk::require_free_space(partial.path(), backup.bytes()?)?;
     let mode = JournalMode::Wal;
-    // The next start counts the bytes again, so backing up and restoring repairs wrong counts.
-    let finish = stored_bytes::forget;
+    let term = backup.term()?.max(old.term() + 1);
+    let finish = |copy: &Connection| {
+        // The next start counts the bytes again, so backing up and restoring repairs wrong counts.
+        stored_bytes::forget(copy)?;
+        log_start::begin_term(copy, term)
+    };
     copy::copy(&backup, partial.path(), partial.file(), mode, finish, &mut |done, total| {
         progress(Stage::Copying { done, total });
         Ok(())

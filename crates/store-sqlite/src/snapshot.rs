@@ -12,6 +12,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::header::{self, FileKind};
 use crate::internal_error::InternalError;
+use crate::log_start::{self, LogStart};
 use crate::{OpenError, load, migrate, pragma};
 
 /// An open read transaction on a database file.
@@ -73,6 +74,20 @@ impl Snapshot {
     #[must_use]
     pub fn loaded(&self) -> Loaded {
         self.loaded
+    }
+
+    /// The log that it follows; `None` in a format without one.
+    pub fn log_start(&self) -> Result<Option<LogStart>, OpenError> {
+        if self.format < migrate::LOG {
+            return Ok(None);
+        }
+        let start = log_start::read(&self.conn);
+        start.map(Some).map_err(|error| error.into_open_error(&self.path))
+    }
+
+    /// The term of its log; 0 in a format without one.
+    pub(crate) fn term(&self) -> Result<u64, OpenError> {
+        Ok(self.log_start()?.map_or(0, |start| start.term))
     }
 
     /// Size of the database in bytes, including pages that are only in the write-ahead log.

@@ -1,4 +1,4 @@
-//! The batch of mutations that a store commits in one transaction.
+//! The batch of mutations that is one record of the log.
 
 use rota_model::mutation::Mutation;
 use rota_model::{Millis, Seq, TenantId};
@@ -6,7 +6,8 @@ use rota_model::{Millis, Seq, TenantId};
 /// The mutations that the engine has produced since the previous batch.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
-    /// Consecutive from 1. A store rejects any number other than the last one plus one.
+    /// Consecutive from 1: the index of its record in the log. A view rejects any number other than the last
+    /// one plus one.
     pub number: u64,
     /// The latest time the engine has seen. It never decreases, not even across restarts.
     pub now: Millis,
@@ -16,9 +17,9 @@ pub struct Batch {
     pub mutations: Vec<Mutation>,
 }
 
-/// What a commit did that only the store knows.
+/// What applying batches did that only the view knows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Committed {
-    /// Bytes of jobs that the batch removed or replaced, by tenant; see [`Sink::stored`](crate::Sink::stored).
+pub struct Applied {
+    /// Bytes of jobs that the batches removed or replaced, by tenant; see [`Sink::stored`](crate::Sink::stored).
     pub freed: Vec<(TenantId, u64)>,
 }

@@ -19,13 +19,13 @@ impl StoreError {
     }
 }
 
-/// Committing a batch failed.
+/// Applying batches failed.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum CommitError {
-    /// The disk is full. The batch was rolled back, and the store is usable as before.
+pub enum ApplyError {
+    /// The disk is full. Nothing was applied, and the view is usable as before.
     #[error("no space left: {0}")]
     Full(String),
-    /// The outcome is unknown, or the store is corrupt. The process must not answer any more
+    /// The outcome is unknown, or the view is corrupt. The process must not answer any more
     /// requests.
     #[error("{0}")]
     Fatal(String),

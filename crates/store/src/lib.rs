@@ -1,21 +1,22 @@
-//! The interface between the engine and a database: the [`Store`] and [`Reader`] traits, and the
+//! The interface between the engine and a database: the [`View`] and [`Reader`] traits, and the
 //! test suite that every implementation must pass.
 //!
-//! The engine emits [`Mutation`]s. A store commits each [`Batch`] of them atomically and returns the
-//! state at the next start. It makes no decisions of its own.
+//! The engine emits [`Mutation`]s. A [`Batch`] of them becomes durable in the log; a view applies the batches
+//! behind it, serves reads, and returns the state at the next start. It makes no decisions of its own.
 
 mod audit;
 mod batch;
+pub mod encoding;
 mod error;
 mod list;
 mod load;
 mod record;
-mod store;
 pub mod suite;
+mod view;
 
 pub use audit::{AuditPage, AuditQuery};
-pub use batch::{Batch, Committed};
-pub use error::{CommitError, StoreError};
+pub use batch::{Applied, Batch};
+pub use error::{ApplyError, StoreError};
 pub use list::{DeadFilter, ListPage, ListQuery, Order, Selection};
 pub use load::{Loaded, Sink};
 pub use record::{Body, ERRORS_KEPT, Found, Record};
@@ -24,4 +25,4 @@ pub use rota_model::mutation::{
     Undo,
 };
 pub use rota_model::row::JobRow;
-pub use store::{Reader, Store};
+pub use view::{Reader, View};

@@ -45,7 +45,13 @@ impl Backup {
         let dir = self.local.settings()?.data;
         let begun = Instant::now();
         let mut progress = Progress::new(self.quiet);
-        let outcome = backup(&dir, &self.file, self.force, &mut |stage| progress.tell(stage));
+        let outcome = backup(
+            &dir,
+            &self.file,
+            self.force,
+            || rota_storage::snapshot(&dir).map_err(copy::open_failed),
+            &mut |stage| progress.tell(stage),
+        );
         progress.end();
         let copied = outcome.map_err(failure)?;
         copy::warn(&copied);

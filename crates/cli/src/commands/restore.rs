@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rota_store_sqlite::{CopyError, OpenError, Restored, restore};
+use rota_storage::restore;
+use rota_store_sqlite::{CopyError, OpenError, Restored};
 use serde_json::json;
 
 use super::copy::{self, Progress};

@@ -143,7 +143,7 @@ fn several_are_one_report() {
     assert!(report["cores"].as_u64().unwrap() > 0);
     assert_eq!(results(&report).len(), 4);
     assert!(named(&report, "engine alone, claim and ack")["p50_ms"].is_null());
-    let store = named(&report, "store alone, 512 operations a commit");
+    let store = named(&report, "log and view alone, 512 operations a commit");
     assert_eq!(store["unit"], "cycles per second");
     assert_times(store);
 }
@@ -219,6 +219,20 @@ fn credentials_as_json_are_compared_with_none() {
 }
 
 #[test]
+fn a_gateway_is_compared_with_its_region() {
+    let report = bench(&["federation", "--json"]).json();
+    assert!(named(&report, "enqueue")["ratio"].is_null());
+    let through = named(&report, "enqueue through a gateway");
+    assert!(through["ratio"]["value"].as_f64().unwrap() > 0.0, "{through}");
+    assert_times(through);
+    assert!(named(&report, "added at the median")["value"].is_f64(), "{report}");
+    for regions in [100, 1000] {
+        let routed = named(&report, &format!("route by affinity, {regions} regions"));
+        assert!(routed["value"].as_f64().unwrap() > 0.0, "{routed}");
+    }
+}
+
+#[test]
 fn a_hostile_tenant_refuses_nothing_to_a_quiet_one() {
     let report = bench(&["hostile", "--json"]).json();
     let quiet: Vec<&Value> = results(&report)
@@ -230,7 +244,7 @@ fn a_hostile_tenant_refuses_nothing_to_a_quiet_one() {
         assert_times(result);
         assert!(result["ratio"]["of"].as_str().unwrap().starts_with("its p99 alone, "), "{result}");
     }
-    let accepted = |attack: usize| results(&report)[attack * 3 + 1]["value"].as_f64().unwrap();
+    let accepted = |attack: usize| results(&report)[attack * 4 + 2]["value"].as_f64().unwrap();
     assert!(accepted(0) > 0.0, "the flood was served too: {report}");
 }
 

@@ -20,6 +20,7 @@ mod completions;
 mod cron;
 mod dead_letter;
 mod demo;
+mod demo_regions;
 mod doctor;
 mod enqueue;
 mod enqueue_file;

@@ -38,7 +38,7 @@ fn nothing_but_the_data_itself_is_left_behind() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    assert_eq!(names, ["rota.db", "rota.lock", "rota.reserve"]);
+    assert_eq!(names, ["log", "rota.db", "rota.lock", "rota.reserve"]);
 }
 
 #[test]

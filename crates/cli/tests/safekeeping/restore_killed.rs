@@ -56,8 +56,11 @@ fn once(old: &Path, file: &Path) -> std::time::Duration {
 
 fn copy_of(old: &Path) -> TempDir {
     let dir = TempDir::new().unwrap();
-    for name in ["rota.db", "rota.db-wal"] {
-        fs::copy(old.join(name), dir.path().join(name)).unwrap();
+    fs::create_dir(dir.path().join("log")).unwrap();
+    let segments = fs::read_dir(old.join("log")).unwrap();
+    let segments = segments.map(|entry| Path::new("log").join(entry.unwrap().file_name()));
+    for name in ["rota.db".into(), "rota.db-wal".into()].into_iter().chain(segments) {
+        fs::copy(old.join(&name), dir.path().join(&name)).unwrap();
     }
     dir
 }

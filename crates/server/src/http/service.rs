@@ -129,7 +129,7 @@ impl HttpService {
         let certificate = peer.certificate.as_deref();
         let response = match Caller::of_request(headers, certificate, path, &self.app).await {
             Ok(caller) => {
-                serve_for(&Source::of(caller.tenant()));
+                serve_for(&Source::of(caller.tenant())).await;
                 match limited::check(&caller, fast, &request, &app) {
                     Ok(()) => {
                         let act = audited.begin(&caller, &app);

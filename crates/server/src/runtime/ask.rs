@@ -109,7 +109,8 @@ pub(super) enum Input {
 }
 
 impl Input {
-    /// The bytes that the request brings, roughly.
+    /// The bytes that the request brings, roughly. Each job after the first counts for some more, because a
+    /// small one costs more than its bytes.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Ask(Ask::Command(command) | Ask::Act(command, _), ..)
@@ -119,10 +120,18 @@ impl Input {
     }
 }
 
+/// What a job costs beside its bytes.
+const JOB_COST: usize = 1 << 10;
+
 fn bytes_of(command: &Command<JobId>) -> usize {
+    let of_all = |count: usize, bytes: usize| count.saturating_sub(1) * JOB_COST + bytes;
     match command {
-        Command::Enqueue(enqueue) => enqueue.jobs.iter().map(|job| job.body.len()).sum(),
-        Command::Settle(settles) => settles.iter().map(bytes_of_settle).sum(),
+        Command::Enqueue(enqueue) => {
+            of_all(enqueue.jobs.len(), enqueue.jobs.iter().map(|job| job.body.len()).sum())
+        }
+        Command::Settle(settles) => {
+            of_all(settles.len(), settles.iter().map(bytes_of_settle).sum())
+        }
         _ => 0,
     }
 }

@@ -1,4 +1,4 @@
-//! Batches: collected by the engine thread, submitted to the store, committed or rolled back.
+//! Batches: collected by the engine thread, submitted to the log, committed or not written.
 
 use std::time::{Duration, Instant};
 
@@ -6,14 +6,14 @@ use rota_engine::InFlight;
 use rota_store::{Batch, Reader};
 
 use super::ask::{Answer, Unavailable};
+use super::commit_loop::{StoreReport, Work};
 use super::engine_loop::EngineLoop;
-use super::store_loop::{StoreReport, Work};
 
 /// How often a full disk is checked for space.
 const SPACE_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 impl<R: Reader> EngineLoop<R> {
-    /// Submits the current batch to the store if pacing allows it, if the batch is large, or if
+    /// Submits the current batch to the log if pacing allows it, if the batch is large, or if
     /// `force` is set.
     pub(super) fn submit_batch(&mut self, force: bool) {
         if self.batch.mutations.is_empty() && self.release.is_empty() {
@@ -50,10 +50,10 @@ impl<R: Reader> EngineLoop<R> {
 
     pub(super) fn handle_store_report(&mut self, report: StoreReport) {
         match report {
-            StoreReport::Committed(number, committed) => {
-                self.pacing.finished();
-                self.engine.note_freed(&committed.freed);
-                self.in_flight.committed(number);
+            StoreReport::Committed => self.pacing.finished(),
+            StoreReport::Applied(number, applied) => {
+                self.engine.note_freed(&applied.freed);
+                self.in_flight.applied(number);
                 self.resolver.tidy(&self.engine);
             }
             StoreReport::DiskFull => self.rebuild(),
@@ -65,7 +65,7 @@ impl<R: Reader> EngineLoop<R> {
         }
     }
 
-    /// Rebuilds the engine from the store after a batch was rolled back. Until then the engine's state
+    /// Rebuilds the engine from the view after a batch was not written. Until then the engine's state
     /// contains changes that did not happen; every request that depends on them is answered with
     /// [`Unavailable::NotWritten`].
     fn rebuild(&mut self) {
@@ -109,19 +109,23 @@ mod tests {
     use std::sync::Arc;
 
     use rota_engine::{Command, Config};
+    use rota_log::Log;
     use rota_model::{JobId, QueueName};
-    use rota_store::Store;
-    use rota_store_sqlite::{Options, SqliteStore};
+    use rota_storage::{Options, Storage};
+    use rota_store::View;
     use tokio::sync::{mpsc, oneshot};
 
     use super::super::ask::{Ask, CallerScope, Input};
     use super::super::body_cache::BodyCache;
+    use super::super::commit_loop::CommitLoop;
     use super::super::mailbox::{Mail, Mailbox};
     use super::super::pacing::Pacing;
     use super::super::queue::Queue;
     use super::super::release::Release;
     use super::super::resolve::Resolver;
-    use super::super::store_loop::StoreLoop;
+    use super::super::view_loop::ViewLoop;
+    use super::super::view_position::ViewPosition;
+    use super::super::view_queue::ViewQueue;
     use super::super::{Clock, Health};
     use super::*;
 
@@ -138,31 +142,46 @@ mod tests {
     fn an_answer_that_is_held_while_the_store_is_busy_goes_out_when_it_has_finished() {
         let directory = tempfile::tempdir().unwrap();
         let tokio = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let store =
-            SqliteStore::open(directory.path(), Options { reserve_bytes: 0, ..Options::default() });
-        let store = store.unwrap();
+        let options = Options { reserve_bytes: 0, ..Options::default() };
+        let storage = rota_storage::open(directory.path(), options, &mut |_| ());
+        let Storage { log, view } = storage.unwrap();
+        let position = Arc::new(ViewPosition::new(log.tip().index));
+        let queue = Arc::new(ViewQueue::new(1 << 20));
         let (mailbox, work) = (Arc::new(Mailbox::new(9, 1 << 20)), Arc::new(Queue::new(1)));
         let (committed, mut releases) = mpsc::unbounded_channel::<Release>();
         let resolver =
-            Resolver::new(store.reader().unwrap(), tokio.handle().clone(), Arc::default());
-        let mut store_loop = StoreLoop {
-            store,
+            Resolver::new(view.reader().unwrap(), tokio.handle().clone(), Arc::default());
+        let mut view_loop = ViewLoop {
+            view,
             tokio: tokio.handle().clone(),
             clock: Clock::start(),
             config: Config::default(),
             seed: 1,
+            queue: queue.clone(),
+            position: position.clone(),
+            mailbox: mailbox.clone(),
+            released: committed.clone(),
+            health: Health::default(),
+            on_fatal: Box::new(|cause| panic!("{cause}")),
+        };
+        let commit_loop = CommitLoop {
+            log,
+            tokio: tokio.handle().clone(),
             work: work.clone(),
             mailbox: mailbox.clone(),
             committed,
             health: Health::default(),
             keys: Arc::default(),
             request_limits: Arc::default(),
+            view: queue,
+            position,
             on_fatal: Box::new(|cause| panic!("{cause}")),
+            last_bytes: 0,
         };
-        let (engine, loaded) = store_loop.load().unwrap();
+        let (engine, loaded) = view_loop.load().unwrap();
         let mut engine_loop = EngineLoop {
             engine,
-            clock: store_loop.clock.clone(),
+            clock: view_loop.clock.clone(),
             mailbox: mailbox.clone(),
             work,
             resolver,
@@ -171,6 +190,7 @@ mod tests {
             last_batch: loaded.number,
             batch: Batch::default(),
             release: Release::default(),
+            deletions: 0,
             waiting: HashMap::default(),
             max_requests: 9,
             health: Health::default(),
@@ -178,10 +198,28 @@ mod tests {
             pacing: Pacing::default(),
             on_fatal: Box::new(|cause| panic!("{cause}")),
         };
-        let store_thread = std::thread::spawn(move || store_loop.run());
+        let threads = [
+            std::thread::spawn(move || commit_loop.run()),
+            std::thread::spawn(move || view_loop.run()),
+        ];
         let mut released = || {
             let release = releases.blocking_recv().unwrap();
             release.answers.into_iter().for_each(|(sender, answer)| drop(sender.send(answer)));
+        };
+        // What the view reports is not waited for.
+        let finished = || {
+            loop {
+                match mailbox.wait(Some(LONG), LONG, 9) {
+                    Mail::StoreReport(StoreReport::Applied(..)) => {}
+                    report => {
+                        assert!(
+                            matches!(report, Mail::StoreReport(_)),
+                            "the log tells that it has finished"
+                        );
+                        return report;
+                    }
+                }
+            }
         };
         let written = || Command::PauseQueue(QueueName::parse("q").unwrap()).into();
         let looked_up = || Ask::Explain(JobId::v7(0, 1));
@@ -195,19 +233,17 @@ mod tests {
             let (mail, mut second) = request(kinds[second]());
             engine_loop.handle(mail);
             // No request and no timer comes to its help.
-            let report = mailbox.wait(Some(LONG), LONG, 9);
-            assert!(matches!(report, Mail::StoreReport(_)), "the store tells that it has finished");
+            let report = finished();
             assert!(engine_loop.work_is_held(), "the second waits for that");
             engine_loop.handle(report);
             assert!(!engine_loop.work_is_held());
             released();
             assert!(second.try_recv().is_ok());
-            let report = mailbox.wait(Some(LONG), LONG, 9);
-            assert!(matches!(report, Mail::StoreReport(_)), "and again");
+            let report = finished();
             engine_loop.handle(report);
         }
         engine_loop.finish();
-        store_thread.join().unwrap();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
     }
 
     impl<R> EngineLoop<R> {

@@ -1,6 +1,6 @@
 //! The engine thread: applies requests to the engine and collects the effects into batches.
 //!
-//! The store thread commits one batch while the next is being collected.
+//! The thread of the log commits one batch while the next is being collected.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use tokio::sync::oneshot;
 
 use super::ask::{Answer, Ask, Delivery, Input, Unavailable};
 use super::body_cache::BodyCache;
+use super::commit_loop::Work;
 use super::mailbox::{Mail, Mailbox};
 use super::pacing::Pacing;
 use super::prepare::{Caller, Prepared, adds_data};
 use super::queue::Queue;
 use super::release::Release;
 use super::resolve::Resolver;
-use super::store_loop::Work;
 use super::{Clock, Health};
 use crate::audit::Act;
 
@@ -31,13 +31,15 @@ pub(super) struct EngineLoop<R> {
     pub work: Arc<Queue<Work>>,
     pub resolver: Resolver<R>,
     pub bodies: BodyCache,
-    /// Changes that are decided and not committed yet.
+    /// Changes that are decided and not in the view yet.
     pub in_flight: InFlight,
-    /// The number of the last batch that was submitted to the store.
+    /// The number of the last batch that was submitted to the log.
     pub last_batch: u64,
     /// The batch that is being collected, and the answers and events that wait for its commit.
     pub batch: Batch,
     pub release: Release,
+    /// Jobs deleted so far.
+    pub deletions: usize,
     /// Fetches and enqueues that wait in the engine.
     pub waiting: HashMap<WaiterId, oneshot::Sender<Answer>, RandomState>,
     /// The most requests that are taken from the mailbox at once.
@@ -152,7 +154,9 @@ impl<R: Reader> EngineLoop<R> {
             Command::StopWaiting(id) => Some(*id),
             _ => None,
         };
+        let deletions = self.deletions;
         let mut reply = self.apply(command, act);
+        let deletes = self.deletions > deletions;
         for position in missing {
             match &mut reply {
                 Reply::Settled(results) => results.insert(position, Err(Refusal::UnknownJob)),
@@ -170,6 +174,7 @@ impl<R: Reader> EngineLoop<R> {
                 let jobs = self.deliveries(claimed);
                 self.answer(responder, Answer::Fetched(jobs));
             }
+            reply if deletes => self.answer_late(responder, Answer::Reply(reply)),
             reply => self.answer(responder, Answer::Reply(reply)),
         }
         if let Some(id) = stopped {
@@ -205,7 +210,7 @@ impl<R: Reader> EngineLoop<R> {
         let woken = self.engine.move_effects(&mut self.batch.mutations, &mut self.release.events);
         self.release.keys.append(&mut self.engine.take_key_changes());
         self.release.request_limits.append(&mut self.engine.take_request_limit_changes());
-        self.in_flight.note(self.last_batch + 1, &self.batch.mutations[before..]);
+        self.deletions += self.in_flight.note(self.last_batch + 1, &self.batch.mutations[before..]);
         self.note_enqueued(&reply);
         if !woken.is_empty() {
             self.answer_waiting(woken);
@@ -262,6 +267,13 @@ impl<R: Reader> EngineLoop<R> {
     fn answer(&mut self, responder: Option<oneshot::Sender<Answer>>, answer: Answer) {
         if let Some(responder) = responder {
             self.release.answers.push((responder, answer));
+        }
+    }
+
+    /// Answers when the view has applied the deletions of the request.
+    fn answer_late(&mut self, responder: Option<oneshot::Sender<Answer>>, answer: Answer) {
+        if let Some(responder) = responder {
+            self.release.late_answers.push((responder, answer));
         }
     }
 

@@ -18,6 +18,8 @@ use super::mailbox::Mailbox;
 use super::queue::PushError;
 use super::reader::{Read, ReadError, Reads};
 use super::source::Source;
+use super::view_position::{ViewLag, ViewPosition};
+use super::view_queue::ViewQueue;
 use super::{Clock, Events, StreamTurns, release};
 use crate::identity::KeyTable;
 use crate::request_limits::TenantRequestLimits;
@@ -37,6 +39,8 @@ pub struct Handle {
     pub(super) request_limits: Arc<TenantRequestLimits>,
     pub(super) next_waiter: Arc<AtomicU64>,
     pub(super) lookups: Arc<Lookups>,
+    pub(super) position: Arc<ViewPosition>,
+    pub(super) view_queue: Arc<ViewQueue>,
 }
 
 impl Handle {
@@ -261,6 +265,12 @@ impl Handle {
     #[must_use]
     pub fn turns(&self) -> &StreamTurns {
         &self.turns
+    }
+
+    /// How far the view is behind the log.
+    #[must_use]
+    pub fn view_lag(&self) -> ViewLag {
+        ViewLag { batches: self.position.lag(), bytes: self.view_queue.bytes() as u64 }
     }
 
     /// What was looked up on behalf of callers so far.

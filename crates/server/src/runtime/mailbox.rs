@@ -1,4 +1,4 @@
-//! The engine thread's mailbox: requests, and reports from the store thread.
+//! The engine thread's mailbox: requests, and reports from the threads of the log and the view.
 //!
 //! Requests wait in a fair queue, so that a tenant that sends many does not keep the others out. The engine
 //! thread records what it waits for, so that it is not woken for anything else. See [`super::queue`] for why
@@ -9,10 +9,10 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::ask::Input;
+use super::commit_loop::StoreReport;
 use super::fair_queue::{Bounds, FairQueue, Full};
 use super::queue::PushError;
 use super::source::Source;
-use super::store_loop::StoreReport;
 
 /// As many requests as this are taken in the order of their arrival. More of them wait only when the
 /// server is saturated.
@@ -81,11 +81,15 @@ impl Mailbox {
         self.wake_if(state, |engine| engine == EngineThread::WaitsForAnything);
     }
 
-    /// Puts a report from the store thread into the mailbox; there is always room for it.
+    /// Puts a report into the mailbox; there is always room for it. That the view has applied something can wait
+    /// until the engine thread has anything else to do.
     pub fn put_report(&self, report: StoreReport) {
         let mut state = self.lock();
+        let is_urgent = !matches!(report, StoreReport::Applied(..));
         state.reports.push_back(report);
-        self.wake_if(state, |engine| engine != EngineThread::Stopped);
+        if is_urgent {
+            self.wake_if(state, |engine| engine != EngineThread::Stopped);
+        }
     }
 
     /// Returns a store report at once, or else up to `max_inputs` requests. With a `pause`, requests are not
@@ -99,10 +103,11 @@ impl Mailbox {
             }
             let left = until.saturating_duration_since(Instant::now());
             if pause.is_none() || left.is_zero() {
-                if !state.inputs.is_empty() {
-                    return Mail::Inputs(state.inputs.take(max_inputs, MAX_BATCH_BYTES));
+                let inputs = state.take(max_inputs, pause.is_none());
+                if !inputs.is_empty() {
+                    return Mail::Inputs(inputs);
                 }
-                if state.stop {
+                if state.stop && state.inputs.is_empty() {
                     return Mail::Stop;
                 }
             }
@@ -129,7 +134,7 @@ impl Mailbox {
     pub fn close(&self) {
         let mut state = self.lock();
         state.engine = EngineThread::Stopped;
-        let pending = state.inputs.take(usize::MAX, usize::MAX);
+        let pending = state.inputs.drain();
         drop(state);
         drop(pending);
     }
@@ -150,10 +155,29 @@ impl Mailbox {
     }
 }
 
+impl State {
+    /// Takes requests for the batch that is being collected. If the store waits for it, it is submitted with
+    /// them, so there are some, even if their sources have no credit.
+    fn take(&mut self, max_inputs: usize, store_waits: bool) -> Vec<Input> {
+        loop {
+            self.inputs.refill();
+            let inputs = self.inputs.take(max_inputs, MAX_BATCH_BYTES);
+            if !store_waits || !inputs.is_empty() || self.inputs.is_empty() {
+                return inputs;
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::sync::Arc;
+
+    use rota_engine::{Ack, Command, Holder, Settle};
+    use rota_model::{JobId, TenantId};
+
+    use super::super::ask::Ask;
+    use super::*;
 
     const LONG: Duration = Duration::from_secs(60);
 
@@ -200,5 +224,34 @@ mod tests {
         assert!(matches!(mailbox.wait(None, LONG, 9), Mail::Stop));
         mailbox.close();
         assert_eq!(mailbox.put(Source::Server, ids()), Err(PushError::Closed));
+    }
+
+    #[test]
+    fn requests_without_credit_wait_while_the_store_is_busy_and_no_longer() {
+        let mailbox = Mailbox::new(10_000, 1 << 20);
+        let [a, b] = ["a", "b"].map(|name| Source::Tenant(TenantId::parse(name).unwrap()));
+        let large = || Input::Tell(Ask::Command(Command::Settle(vec![ack(); 200])));
+        mailbox.put(b.clone(), ids()).unwrap();
+        mailbox.put(a.clone(), large()).unwrap();
+        mailbox.put(a, large()).unwrap();
+        let count = |mail: Mail| match mail {
+            Mail::Inputs(inputs) => inputs.len(),
+            _ => 0,
+        };
+        assert_eq!(count(mailbox.wait(None, LONG, 10)), 2, "one of each");
+        let polled = Some(Duration::ZERO);
+        assert_eq!(
+            count(mailbox.wait(polled, LONG, 10)),
+            0,
+            "many jobs cost more than their bytes"
+        );
+        mailbox.put(b, ids()).unwrap();
+        assert_eq!(count(mailbox.wait(polled, LONG, 10)), 1, "others go on");
+        assert_eq!(count(mailbox.wait(None, LONG, 10)), 1, "a free store gets it at once");
+    }
+
+    fn ack() -> Settle<JobId> {
+        let holder = Holder { worker: None, attempt: None };
+        Settle::Ack(Ack { job: JobId::v7(0, 1), holder, result: None })
     }
 }

@@ -1,14 +1,16 @@
 //! The threads around the engine.
 //!
 //! Requests reach the engine thread through one bounded mailbox. It applies them and collects the
-//! effects into batches. The store thread commits a batch while the engine works on the next.
-//! Answers are released when their batch is committed, all of a batch at once.
+//! effects into batches. The thread of the log commits a batch while the engine works on the next. Answers are
+//! released when their batch is committed, all of a batch at once. The thread of the view applies what was
+//! committed, and the reader threads read it.
 
 mod archive;
 mod ask;
 mod batches;
 mod body_cache;
 mod clock;
+mod commit_loop;
 mod dead_letter;
 mod engine_loop;
 mod events;
@@ -26,7 +28,9 @@ mod resolve;
 mod retention;
 mod source;
 mod start;
-mod store_loop;
+mod view_loop;
+mod view_position;
+mod view_queue;
 
 pub use archive::Archive;
 pub use ask::{Answer, Ask, CallerScope, Delivery, Unavailable};
@@ -40,3 +44,4 @@ pub use lookups::LookupCounts;
 pub use reader::ReadError;
 pub use source::Source;
 pub use start::{Health, Options, Runtime, StartError};
+pub use view_position::ViewLag;

@@ -1,4 +1,5 @@
-//! The reader threads: they serve reads from the store, so that reads do not hold up the engine.
+//! The reader threads: they serve reads from the view, so that reads do not hold up the engine. A read waits until
+//! the view has everything that was answered before.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -15,6 +16,7 @@ use super::fair_queue::{Bounds, FairQueue, Full};
 use super::lookups::Lookups;
 use super::queue::PushError;
 use super::source::Source;
+use super::view_position::ViewPosition;
 
 type Responder<T> = oneshot::Sender<Result<T, StoreError>>;
 
@@ -61,10 +63,18 @@ pub(super) struct FairReads {
     state: Mutex<State>,
     filled: Condvar,
     lookups: Arc<Lookups>,
+    position: Arc<ViewPosition>,
+}
+
+/// A read, and the batch that the view must have applied before: the last one that was committed when the read
+/// was asked for.
+struct Queued {
+    read: Read,
+    after: u64,
 }
 
 struct State {
-    reads: FairQueue<Read>,
+    reads: FairQueue<Queued>,
     /// Reader threads are to stop when they have served all reads.
     stop: bool,
 }
@@ -87,9 +97,9 @@ impl Read {
 }
 
 impl FairReads {
-    pub fn new(lookups: Arc<Lookups>) -> Self {
+    pub fn new(lookups: Arc<Lookups>, position: Arc<ViewPosition>) -> Self {
         let state = State { reads: FairQueue::new(BOUNDS), stop: false };
-        Self { state: Mutex::new(state), filled: Condvar::new(), lookups }
+        Self { state: Mutex::new(state), filled: Condvar::new(), lookups, position }
     }
 
     fn push(&self, source: Source, read: Read) -> Result<(), PushError> {
@@ -99,14 +109,15 @@ impl FairReads {
             return Err(PushError::Closed);
         }
         let cost = read.cost();
-        state.reads.push(source, read, cost).map_err(|Full| PushError::Full)?;
+        let queued = Queued { read, after: self.position.committed() };
+        state.reads.push(source, queued, cost).map_err(|Full| PushError::Full)?;
         drop(state);
         self.filled.notify_one();
         Ok(())
     }
 
     /// The next read; `None` if there will be no more.
-    fn next(&self) -> Option<Read> {
+    fn next(&self) -> Option<Queued> {
         let mut state = self.lock();
         loop {
             if let Some(read) = state.reads.pop() {
@@ -157,8 +168,11 @@ pub(super) fn run<R: Reader>(
     tokio: &Tokio,
     on_fatal: &dyn Fn(&str),
 ) {
-    while let Some(read) = reads.next() {
-        tokio.block_on(serve(&mut reader, read, on_fatal));
+    while let Some(Queued { read, after }) = reads.next() {
+        // If the view has stopped, dropping the read tells whoever asked that the server shuts down.
+        if reads.position.wait_until_applied(after) {
+            tokio.block_on(serve(&mut reader, read, on_fatal));
+        }
     }
 }
 

@@ -15,6 +15,9 @@ use super::source::Source;
 #[derive(Default)]
 pub(super) struct Release {
     pub answers: Vec<(oneshot::Sender<Answer>, Answer)>,
+    /// Answers about deletions. Only the view knows how many bytes these free, so the tenants have their room
+    /// when it has applied them.
+    pub late_answers: Vec<(oneshot::Sender<Answer>, Answer)>,
     pub events: Vec<Event>,
     /// Changes of API keys. They are applied before the answers are given.
     pub keys: Vec<KeyChange>,
@@ -24,12 +27,17 @@ pub(super) struct Release {
 
 impl Release {
     pub fn is_empty(&self) -> bool {
-        self.answers.is_empty() && self.events.is_empty()
+        self.answers.is_empty() && self.late_answers.is_empty() && self.events.is_empty()
+    }
+
+    /// Splits off the answers that wait for the view.
+    pub fn take_late_answers(&mut self) -> Self {
+        Self { answers: std::mem::take(&mut self.late_answers), ..Self::default() }
     }
 
     /// Answers every request with `why` instead, and drops the events.
     pub fn fail(self, why: &super::Unavailable) {
-        for (responder, _) in self.answers {
+        for (responder, _) in self.answers.into_iter().chain(self.late_answers) {
             let _ = responder.send(Answer::Unavailable(why.clone()));
         }
     }

@@ -77,7 +77,7 @@ impl<R: Reader> Resolver<R> {
         }
         let found = self.found.get(&id);
         // If an id was freed and reused by a batch in flight, it means the newer job.
-        let newest = in_flight.seq_of(id).or(found.map(|found| found.seq));
+        let newest = in_flight.seq_of(id, engine.sealed_seq(id)).or(found.map(|found| found.seq));
         let Some(seq) = newest else { return Ok(None) };
         let stored = found.filter(|found| found.seq == seq).map(|found| found.row.clone());
         let current = in_flight.current_row(seq, stored);

@@ -7,12 +7,14 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use rota_engine::{Config, InFlight, KeyChange};
-use rota_store::{Batch, Store, StoreError};
+use rota_log::Log;
+use rota_store::{Batch, StoreError, View};
 use tokio::runtime::Handle as Tokio;
 use tokio::sync::mpsc;
 
 use super::archive::Archive;
 use super::body_cache::BodyCache;
+use super::commit_loop::CommitLoop;
 use super::engine_loop::EngineLoop;
 use super::isolation_mismatch::IsolationMismatch;
 use super::lookups::Lookups;
@@ -22,12 +24,15 @@ use super::queue::Queue;
 use super::reader::{self, FairReads, Reads};
 use super::release::{self, Release};
 use super::resolve::Resolver;
-use super::store_loop::StoreLoop;
+use super::view_loop::ViewLoop;
+use super::view_position::ViewPosition;
+use super::view_queue::ViewQueue;
 use super::{Clock, Events, Handle, StreamTurns, dead_letter, retention};
 use crate::identity::KeyTable;
+use crate::priority::{self, Priority};
 use crate::request_limits::TenantRequestLimits;
 
-/// What the runtime needs to start, besides the store.
+/// What the runtime needs to start, besides the log and its view.
 pub struct Options {
     pub config: Config,
     /// Capacity of the mailbox: requests that may wait for the engine.
@@ -36,6 +41,8 @@ pub struct Options {
     pub command_bytes: usize,
     /// The most requests that are taken from the mailbox at once.
     pub batch: usize,
+    /// The most bytes of committed batches that the view may be behind.
+    pub view_bytes: usize,
     /// Size of the body cache, in bytes.
     pub cache_bytes: usize,
     /// Capacity of the event ring, in events.
@@ -89,9 +96,9 @@ pub struct Runtime {
 const READERS: usize = 2;
 
 impl Runtime {
-    /// Builds the engine from the store and starts all threads. Must be called inside the async
-    /// runtime.
-    pub fn start<S: Store>(store: S, options: Options) -> Result<Self, StartError> {
+    /// Builds the engine from the view, which must have applied the whole log, and starts all threads. Must be
+    /// called inside the async runtime.
+    pub fn start<L: Log, V: View>(log: L, view: V, options: Options) -> Result<Self, StartError> {
         let tokio = Tokio::current();
         let clock = Clock::start();
         let health = Health::default();
@@ -99,28 +106,43 @@ impl Runtime {
         let mailbox = Arc::new(Mailbox::new(options.commands, options.command_bytes));
         let work = Arc::new(Queue::new(1));
         let lookups = Arc::new(Lookups::default());
-        let reads = Arc::new(FairReads::new(lookups.clone()));
+        let position = Arc::new(ViewPosition::new(log.tip().index));
+        let view_queue = Arc::new(ViewQueue::new(options.view_bytes));
+        let reads = Arc::new(FairReads::new(lookups.clone(), position.clone()));
         let (committed, releases) = mpsc::unbounded_channel::<Release>();
         let events = Arc::new(Events::new(options.events));
-        let resolver = Resolver::new(store.reader()?, tokio.clone(), lookups.clone());
-        let readers = (0..READERS).map(|_| store.reader()).collect::<Result<Vec<_>, _>>()?;
+        let resolver = Resolver::new(view.reader()?, tokio.clone(), lookups.clone());
+        let readers = (0..READERS).map(|_| view.reader()).collect::<Result<Vec<_>, _>>()?;
         let keys = Arc::new(KeyTable::default());
         let request_limits = Arc::new(TenantRequestLimits::default());
-        let mut store_loop = StoreLoop {
-            store,
+        let mut view_loop = ViewLoop {
+            view,
             tokio: tokio.clone(),
             clock: clock.clone(),
             config: options.config,
             seed,
+            queue: view_queue.clone(),
+            position: position.clone(),
+            mailbox: mailbox.clone(),
+            released: committed.clone(),
+            health: health.clone(),
+            on_fatal: boxed(&options.on_fatal),
+        };
+        let commit_loop = CommitLoop {
+            log,
+            tokio: tokio.clone(),
             work: work.clone(),
             mailbox: mailbox.clone(),
             committed,
             health: health.clone(),
             keys: keys.clone(),
             request_limits: request_limits.clone(),
+            view: view_queue.clone(),
+            position: position.clone(),
             on_fatal: boxed(&options.on_fatal),
+            last_bytes: 0,
         };
-        let (engine, loaded) = tokio::task::block_in_place(|| store_loop.load())?;
+        let (engine, loaded) = tokio::task::block_in_place(|| view_loop.load())?;
         if let Some(mismatch) = engine.isolation_mismatch() {
             return Err(StartError::IsolationMismatch(IsolationMismatch(mismatch)));
         }
@@ -138,6 +160,7 @@ impl Runtime {
             last_batch: loaded.number,
             batch: Batch::default(),
             release: Release::default(),
+            deletions: 0,
             waiting: HashMap::default(),
             max_requests: options.batch,
             health: health.clone(),
@@ -155,17 +178,23 @@ impl Runtime {
             request_limits,
             next_waiter: Arc::new(AtomicU64::new(1)),
             lookups,
+            position,
+            view_queue,
         };
         let threads = vec![
             spawn_critical("rota-engine", &options.on_fatal, move || engine_loop.run())?,
-            spawn_critical("rota-store", &options.on_fatal, move || store_loop.run())?,
+            spawn_critical("rota-log", &options.on_fatal, move || commit_loop.run())?,
+            spawn_critical("rota-view", &options.on_fatal, move || view_loop.run())?,
         ];
         let readers = readers
             .into_iter()
             .map(|reader| {
                 let (reads, tokio) = (reads.clone(), tokio.clone());
                 let on_fatal = boxed(&options.on_fatal);
-                spawn("rota-reader", move || reader::run(reader, &reads, &tokio, &on_fatal))
+                spawn("rota-reader", move || {
+                    priority::lower(Priority::Reads);
+                    reader::run(reader, &reads, &tokio, &on_fatal);
+                })
             })
             .collect::<Result<_, _>>()?;
         let release = tokio.spawn(release::run(releases, events, mailbox));
@@ -200,7 +229,7 @@ impl Runtime {
         if !joined.await.unwrap_or(false) {
             tracing::error!("a thread of the server panicked");
         }
-        // The store thread has stopped, so the release task ends after the last answers.
+        // The threads of the log and the view have stopped, so the release task ends after the last answers.
         if self.release.await.is_err() {
             tracing::error!("the last answers could not be given");
         }

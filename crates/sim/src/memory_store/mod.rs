@@ -13,7 +13,7 @@ use rota_model::{
     Class, ClassId, DeadShardId, Done, DueReplay, ErrorRow, JobId, Live, Millis, Replays, Seq,
 };
 use rota_store::{
-    Batch, Committed, Counts, Found, HistoryRow, JobRow, Loaded, NewRow, Period, RowKind, Sink,
+    Applied, Batch, Counts, Found, HistoryRow, JobRow, Loaded, NewRow, Period, RowKind, Sink,
 };
 
 #[derive(Debug, Clone, Default)]
@@ -35,7 +35,7 @@ pub struct MemoryStore {
 
 impl MemoryStore {
     /// Makes a batch durable. An error is a broken invariant, never an ordinary answer.
-    pub fn commit(&mut self, batch: &Batch) -> Result<Committed, String> {
+    pub fn commit(&mut self, batch: &Batch) -> Result<Applied, String> {
         if batch.number != self.meta.number + 1 {
             return Err(format!("batch {} does not follow {}", batch.number, self.meta.number));
         }
@@ -58,7 +58,7 @@ impl MemoryStore {
         }
         self.meta =
             Loaded { number: batch.number, now: batch.now, next_seq: batch.next_seq, ..self.meta };
-        Ok(Committed { freed: freed.into_iter().collect() })
+        Ok(Applied { freed: freed.into_iter().collect() })
     }
 
     /// Everything an engine keeps in memory. Classes go through their JSON, as on a real disk.

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use rota_model::{Millis, Seq};
-use rota_store::{Batch, Committed, Mutation};
+use rota_store::{Applied, Batch, Mutation};
 
 use super::{Runtime, Step};
 use crate::sabotage::Sabotage;
@@ -21,7 +21,7 @@ pub struct Sealed {
     /// What the batch holds besides the changes of its steps.
     besides: Vec<Mutation>,
     /// What the store said of the commit.
-    committed: Committed,
+    committed: Applied,
 }
 
 impl Sealed {
@@ -75,7 +75,7 @@ impl Runtime {
     /// The runtime hears of the oldest commit: its answers may go out.
     pub fn report(&mut self) -> Option<Sealed> {
         let sealed = self.unreported.pop_front()?;
-        self.in_flight.committed(sealed.number);
+        self.in_flight.applied(sealed.number);
         self.reported = sealed.number;
         self.engine.note_freed(&sealed.committed.freed);
         Some(sealed)

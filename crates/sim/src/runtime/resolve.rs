@@ -116,7 +116,7 @@ impl Runtime {
     /// A job that a client may name.
     #[must_use]
     pub fn find(&self, id: JobId) -> Option<Target> {
-        let on_its_way = self.in_flight.seq_of(id);
+        let on_its_way = self.in_flight.seq_of(id, self.engine.sealed_seq(id));
         let seq = on_its_way.or_else(|| self.store.resolve(id).map(|found| found.seq))?;
         let now = self.in_flight.current_row(seq, self.store.place(seq))?;
         Some(Target { seq, id, now })

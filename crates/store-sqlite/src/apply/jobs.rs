@@ -1,7 +1,7 @@
-//! Inserting, claiming, finishing, reviving and deleting jobs.
+//! Claiming, finishing, reviving and deleting jobs.
 
-use rota_model::{ClassId, ErrorRow, Live, Millis, Seq};
-use rota_store::{Claim, ERRORS_KEPT, Finish, NewRow};
+use rota_model::{ClassId, ErrorRow, Millis, Seq};
+use rota_store::{Claim, ERRORS_KEPT, Finish};
 use rusqlite::OptionalExtension;
 
 use super::Applier;
@@ -9,47 +9,7 @@ use crate::internal_error::InternalError;
 use crate::row::{key, optional_millis};
 
 impl Applier<'_> {
-    pub(super) fn insert(&mut self, new: &NewRow, live: &Live) -> Result<(), InternalError> {
-        let id = new.id.to_bytes();
-        self.insert_job.execute((
-            key(new.seq),
-            &id[..],
-            new.given,
-            new.class.0,
-            new.created.0,
-            &new.body[..],
-        ))?;
-        self.bytes.wrote(new.class, new.body.len());
-        self.zones.add_job(self.conn, key(new.seq), new.class)?;
-        if is_plain(live) {
-            self.insert_plain.execute((
-                key(live.seq),
-                live.class.0,
-                live.enqueued.0,
-                live.bytes,
-            ))?;
-            return Ok(());
-        }
-        self.insert_live.execute((
-            key(live.seq),
-            live.class.0,
-            live.state.code(),
-            live.attempt,
-            live.enqueued.0,
-            optional_millis(live.due),
-            optional_millis(live.started),
-            optional_millis(live.expires),
-            live.worker.as_deref(),
-            live.reserved_ms as i64,
-            live.marked,
-            live.bytes,
-            live.pauses,
-            live.pool.as_deref(),
-        ))?;
-        Ok(())
-    }
-
-    /// Claims jobs. Runs of consecutive jobs with equal claims take expect_one statement.
+    /// Claims jobs. Runs of consecutive jobs with equal claims take one statement.
     pub(super) fn claim_all(&mut self, claims: &mut Vec<&Claim>) -> Result<(), InternalError> {
         claims.sort_by_key(|claim| claim.seq);
         for run in claims.chunk_by(|a, b| follows(a, b)) {
@@ -72,7 +32,7 @@ impl Applier<'_> {
         Ok(())
     }
 
-    /// Finishes jobs. Runs of consecutive jobs are read and deleted in expect_one statement each.
+    /// Finishes jobs. Runs of consecutive jobs are read and deleted in one statement each.
     /// `INSERT ... SELECT` would be slower than reading and inserting.
     pub(super) fn finish_all(&mut self, finishes: &mut Vec<&Finish>) -> Result<(), InternalError> {
         finishes.sort_by_key(|finish| finish.seq);
@@ -196,11 +156,6 @@ impl Applier<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether all optional columns have their defaults, as in most new jobs.
-fn is_plain(live: &Live) -> bool {
-    *live == Live::ready(live.seq, live.class, live.enqueued, live.bytes)
 }
 
 /// Whether the second claim equals the first, except for being of the next job.

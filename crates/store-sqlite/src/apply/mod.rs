@@ -6,26 +6,28 @@
 mod dead_letter;
 mod jobs;
 mod live_jobs;
+mod new_jobs;
 mod other_tables;
 mod purge;
 
 use std::collections::BTreeMap;
 
+use new_jobs::NewJobs;
 use rota_model::Seq;
-use rota_store::{Claim, Finish, Mutation};
+use rota_store::{Batch, Claim, Finish, Mutation};
 use rusqlite::{CachedStatement, Connection, Params};
 
 use crate::internal_error::InternalError;
 use crate::stored_bytes::ByteCounter;
 use crate::zones::OpenZones;
 
-/// Applies one batch. The most frequent statements are fetched from the statement cache once per
-/// batch instead of once per mutation.
+/// Applies the batches of a portion. The most frequent statements are fetched from the statement cache once
+/// per portion instead of once per mutation.
 pub(crate) struct Applier<'c> {
     conn: &'c Connection,
     zones: &'c mut OpenZones,
     bytes: &'c mut ByteCounter,
-    /// The batch's number, which is the key of its journal entry.
+    /// The number of the batch that is being applied, which is the key of its journal entry.
     batch_number: u64,
     insert_job: CachedStatement<'c>,
     insert_live: CachedStatement<'c>,
@@ -50,13 +52,12 @@ impl<'c> Applier<'c> {
         conn: &'c Connection,
         zones: &'c mut OpenZones,
         bytes: &'c mut ByteCounter,
-        batch_number: u64,
     ) -> Result<Self, InternalError> {
         Ok(Self {
             conn,
             zones,
             bytes,
-            batch_number,
+            batch_number: 0,
             insert_job: conn.prepare_cached(
                 "INSERT INTO jobs (seq, id, given, class, created, body) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
@@ -108,16 +109,18 @@ impl<'c> Applier<'c> {
         })
     }
 
-    /// Applies all mutations, with the same result as one after another. Claims, finishes and
-    /// deletions are deferred, because jobs with consecutive sequence numbers cost much less in one
-    /// statement.
-    pub(crate) fn apply_all(&mut self, mutations: &[Mutation]) -> Result<(), InternalError> {
+    /// Applies all batches, with the same result as one mutation after another. Claims, finishes and deletions are
+    /// deferred, because jobs with consecutive sequence numbers cost much less in one statement.
+    pub(crate) fn apply_all(&mut self, batches: &[Batch]) -> Result<(), InternalError> {
         let mut deferred = Deferred::default();
-        for mutation in mutations {
-            if depends_on_deferred(mutation, &deferred) {
-                self.apply_deferred(&mut deferred)?;
+        for batch in batches {
+            self.batch_number = batch.number;
+            for mutation in &batch.mutations {
+                if depends_on_deferred(mutation, &deferred) {
+                    self.apply_deferred(&mut deferred)?;
+                }
+                self.apply(mutation, &mut deferred)?;
             }
-            self.apply(mutation, &mut deferred)?;
         }
         self.apply_deferred(&mut deferred)?;
         self.write_purge_rows()
@@ -125,6 +128,7 @@ impl<'c> Applier<'c> {
 
     /// The order matters: a job is claimed before it finishes, and finishes before it is deleted.
     fn apply_deferred(&mut self, deferred: &mut Deferred<'_>) -> Result<(), InternalError> {
+        self.insert_live_rows(&mut deferred.new_jobs)?;
         self.claim_all(&mut deferred.claims)?;
         self.finish_all(&mut deferred.finishes)?;
         self.delete_all(&mut deferred.deletions)
@@ -136,13 +140,23 @@ impl<'c> Applier<'c> {
         deferred: &mut Deferred<'m>,
     ) -> Result<(), InternalError> {
         match mutation {
-            Mutation::Claim(claim) => deferred.claims.push(claim),
-            Mutation::Finish(finish) => deferred.finishes.push(finish),
+            Mutation::Claim(claim) => {
+                if !deferred.new_jobs.claim(claim) {
+                    deferred.claims.push(claim);
+                }
+            }
+            Mutation::Finish(finish) => match deferred.new_jobs.take(finish.seq) {
+                Some(live) => self.insert_finished(&live, finish)?,
+                None => deferred.finishes.push(finish),
+            },
             Mutation::Delete(seq) => deferred.deletions.push(*seq),
             Mutation::Class(id, class) => self.put_class(*id, class)?,
             Mutation::DropClass(id) => self.drop_class(*id)?,
             Mutation::Counts(id, counts) => self.put_counts(*id, counts)?,
-            Mutation::Insert(new, live) => self.insert(new, live)?,
+            Mutation::Insert(new, live) => {
+                self.insert_job(new)?;
+                deferred.new_jobs.add(live);
+            }
             Mutation::Extend { seq, due, reserved_ms } => self.extend(*seq, *due, *reserved_ms)?,
             Mutation::RequestCancel(seq) => self.request_cancel(*seq)?,
             Mutation::Backoff(backoff) => self.back_off(backoff)?,
@@ -179,9 +193,10 @@ impl<'c> Applier<'c> {
     }
 }
 
-/// Mutations that are applied together later in the batch.
+/// Mutations that are applied together later in the portion.
 #[derive(Default)]
 struct Deferred<'m> {
+    new_jobs: NewJobs,
     claims: Vec<&'m Claim>,
     finishes: Vec<&'m Finish>,
     deletions: Vec<Seq>,
@@ -191,10 +206,12 @@ struct Deferred<'m> {
 ///
 /// An insertion does only if it reuses the id or number of a deleted job. A job is not claimed or
 /// finished again without a `Ready` or `Revive` in between. A postponed job is available, so it has
-/// no deferred claim either: a fetch that postpones some jobs can still claim the others together.
+/// no deferred claim either: a fetch that postpones some jobs can still claim the others together, unless its row
+/// is not written yet.
 fn depends_on_deferred(mutation: &Mutation, deferred: &Deferred<'_>) -> bool {
     match mutation {
         Mutation::Insert(..) => !deferred.deletions.is_empty(),
+        Mutation::Postpone { seq, .. } => deferred.new_jobs.contains(*seq),
         Mutation::DropClass(_)
         | Mutation::Extend { .. }
         | Mutation::RequestCancel(_)
@@ -207,7 +224,6 @@ fn depends_on_deferred(mutation: &Mutation, deferred: &Deferred<'_>) -> bool {
         Mutation::Claim(_)
         | Mutation::Finish(_)
         | Mutation::Delete(_)
-        | Mutation::Postpone { .. }
         | Mutation::Class(..)
         | Mutation::Counts(..)
         | Mutation::Replayed(..)

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::directory::{Directory, block_on};
 use crate::filled::{JOBS, batch, closed, fill, insert, insert_sized, tamper};
-use rota_store::Store;
+use rota_store::View;
 use rota_store_sqlite::check::{Depth, check};
 use rota_store_sqlite::{Copied, CopyError, OpenError, Snapshot, Stage, backup};
 use tempfile::TempDir;
@@ -14,18 +14,24 @@ use tempfile::TempDir;
 fn a_backup_is_one_consistent_file() {
     let directory = Directory::new();
     let mut store = fill(&directory);
-    block_on(store.commit(&batch(2, vec![insert_sized(JOBS, 20 << 20)]))).unwrap();
+    block_on(store.apply(&[batch(2, vec![insert_sized(JOBS, 20 << 20)])])).unwrap();
     let elsewhere = TempDir::new().unwrap();
     let target = elsewhere.path().join("copy.db");
     let mut next = 3;
     let mut last_seen = None;
-    let copied = backup(directory.path(), &target, false, &mut |stage| {
-        // The server writes during the copy.
-        block_on(store.commit(&batch(next, vec![insert(JOBS + next)]))).unwrap();
-        next += 1;
-        assert!(next < 100, "it starts over and over");
-        last_seen = Some(stage);
-    })
+    let copied = backup(
+        directory.path(),
+        &target,
+        false,
+        || Ok(Snapshot::of_directory(directory.path())?),
+        &mut |stage| {
+            // The server writes during the copy.
+            block_on(store.apply(&[batch(next, vec![insert(JOBS + next)])])).unwrap();
+            next += 1;
+            assert!(next < 100, "it starts over and over");
+            last_seen = Some(stage);
+        },
+    )
     .unwrap();
     assert!(next > 5 && last_seen == Some(Stage::Checking));
     assert_eq!((copied.commit, copied.report.census.total()), (2, JOBS + 1));
@@ -51,7 +57,7 @@ fn the_server_closes_while_a_backup_still_reads() {
     let directory = Directory::new();
     let mut store = fill(&directory);
     let snapshot = Snapshot::of_directory(directory.path()).unwrap();
-    block_on(store.commit(&batch(2, vec![insert(JOBS)]))).unwrap();
+    block_on(store.apply(&[batch(2, vec![insert(JOBS)])])).unwrap();
     assert!(store.release_reserve() && store.restore_reserve());
     block_on(store.close()).unwrap();
     assert_eq!(snapshot.loaded().number, 1, "the reader still sees what it began with");
@@ -63,10 +69,17 @@ fn the_server_closes_while_a_backup_still_reads() {
 fn progress_reaches_the_total() {
     let directory = Directory::new();
     let mut store = fill(&directory);
-    block_on(store.commit(&batch(2, vec![insert_sized(JOBS, 20 << 20)]))).unwrap();
+    block_on(store.apply(&[batch(2, vec![insert_sized(JOBS, 20 << 20)])])).unwrap();
     let mut steps = Vec::new();
     let target = directory.file("copy.db");
-    let copied = backup(directory.path(), &target, false, &mut |stage| steps.push(stage)).unwrap();
+    let copied = backup(
+        directory.path(),
+        &target,
+        false,
+        || Ok(Snapshot::of_directory(directory.path())?),
+        &mut |stage| steps.push(stage),
+    )
+    .unwrap();
     assert!(steps.len() > 3, "{steps:?}");
     assert_eq!(steps.pop(), Some(Stage::Checking));
     let all = copied.bytes;
@@ -91,9 +104,15 @@ fn an_existing_file_is_replaced_only_on_request() {
 fn a_file_created_during_the_copy_is_kept() {
     let directory = closed();
     let target = directory.file("copy.db");
-    let error = backup(directory.path(), &target, false, &mut |_| {
-        fs::write(&target, "precious").unwrap();
-    });
+    let error = backup(
+        directory.path(),
+        &target,
+        false,
+        || Ok(Snapshot::of_directory(directory.path())?),
+        &mut |_| {
+            fs::write(&target, "precious").unwrap();
+        },
+    );
     assert!(matches!(error, Err(CopyError::Exists { .. })));
     assert_eq!(fs::read(&target).unwrap(), b"precious");
     assert!(!directory.file("copy.db.partial").exists());
@@ -176,7 +195,13 @@ fn a_backup_has_the_permissions_of_the_database() {
 }
 
 fn into(directory: &Directory, target: &Path, overwrite: bool) -> Result<Copied, CopyError> {
-    backup(directory.path(), target, overwrite, &mut |_| {})
+    backup(
+        directory.path(),
+        target,
+        overwrite,
+        || Ok(Snapshot::of_directory(directory.path())?),
+        &mut |_| {},
+    )
 }
 
 fn files(dir: &Path) -> Vec<String> {

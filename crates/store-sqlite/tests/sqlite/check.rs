@@ -5,7 +5,7 @@ use std::fs;
 use crate::directory::{Directory, block_on};
 use crate::filled::{JOBS, batch, closed, fill, insert, tamper};
 use rota_model::State;
-use rota_store::Store;
+use rota_store::View;
 use rota_store_sqlite::check::{Depth, Report, check};
 use rota_store_sqlite::{OpenError, Server, Snapshot, directory_status};
 
@@ -46,7 +46,7 @@ fn a_snapshot_does_not_see_later_commits() {
     let directory = Directory::new();
     let mut store = fill(&directory);
     let snapshot = Snapshot::of_directory(directory.path()).unwrap();
-    block_on(store.commit(&batch(2, vec![insert(JOBS)]))).expect("the server is not disturbed");
+    block_on(store.apply(&[batch(2, vec![insert(JOBS)])])).expect("the server is not disturbed");
     assert_eq!(snapshot.loaded().number, 1);
     assert_eq!(check(&snapshot, Depth::Full).census.total(), JOBS);
     drop(snapshot);

@@ -5,18 +5,18 @@ use std::fs;
 use crate::directory::{Directory, block_on};
 use rota_model::{Millis, Seq};
 use rota_store::suite::Fixture;
-use rota_store::{Batch, Mutation, RowKind, Store};
+use rota_store::{Batch, Mutation, RowKind, View};
 
 #[test]
 fn committed_batches_survive_a_crash() {
     let directory = Directory::new();
     let mut store = directory.open();
     for number in 1..=50 {
-        block_on(store.commit(&batch(number))).unwrap();
+        block_on(store.apply(&[batch(number)])).unwrap();
         if number % 10 == 0 {
             let crashed = copy(&directory);
             let mut survivor = crashed.open();
-            block_on(survivor.commit(&batch(number + 1))).expect("it goes on where it was");
+            block_on(survivor.apply(&[batch(number + 1)])).expect("it goes on where it was");
         }
     }
 }
@@ -27,12 +27,12 @@ fn a_torn_write_is_dropped() {
     let directory = Directory::new();
     let mut store = directory.open();
     for number in 1..=5 {
-        block_on(store.commit(&batch(number))).unwrap();
+        block_on(store.apply(&[batch(number)])).unwrap();
     }
     let crashed = copy(&directory);
     let log = fs::OpenOptions::new().write(true).open(crashed.file("rota.db-wal")).unwrap();
     log.set_len(log.metadata().unwrap().len() - 1000).unwrap();
-    block_on(crashed.open().commit(&batch(5))).expect("the fifth commit was torn");
+    block_on(crashed.open().apply(&[batch(5)])).expect("the fifth commit was torn");
 }
 
 fn copy(directory: &Directory) -> Directory {

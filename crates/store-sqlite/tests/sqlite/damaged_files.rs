@@ -7,7 +7,7 @@ use bytes::Bytes;
 use rota_model::{Class, ClassId, JobId, Live, Millis, Seq, TenantId};
 use rota_store::suite::Fixture;
 use rota_store::{
-    Batch, CommitError, Counts, HistoryRow, Loaded, Mutation, NewRow, RowKind, Sink, Store,
+    ApplyError, Batch, Counts, HistoryRow, Loaded, Mutation, NewRow, RowKind, Sink, View,
 };
 use rota_store_sqlite::OpenError;
 
@@ -99,7 +99,7 @@ fn filled() -> Directory {
     let directory = Directory::new();
     let mut store = directory.open();
     let mutations = (0..400).map(insert).collect();
-    block_on(store.commit(&batch(1, mutations))).expect("the batch commits");
+    block_on(store.apply(&[batch(1, mutations)])).expect("the batch commits");
     block_on(store.close()).expect("the store closes");
     directory
 }
@@ -117,10 +117,10 @@ fn use_it(directory: &Directory) -> Result<(), String> {
         .map(|seq| Mutation::Delete(Seq(seq)))
         .chain((400..500).map(insert))
         .collect();
-    match block_on(store.commit(&batch(loaded.number + 1, mutations))) {
+    match block_on(store.apply(&[batch(loaded.number + 1, mutations)])) {
         Ok(_) => Ok(()),
         // A row that has become invisible counts as found damage, too.
-        Err(CommitError::Fatal(message)) if message.contains("not where it should be") => {
+        Err(ApplyError::Fatal(message)) if message.contains("not where it should be") => {
             Err(format!("damaged: {message}"))
         }
         Err(error) => Err(error.to_string()),

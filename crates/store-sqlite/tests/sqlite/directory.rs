@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use rota_store::suite::Fixture;
-use rota_store_sqlite::{Durability, OpenError, Options, SqliteStore};
+use rota_store_sqlite::{OpenError, Options, SqliteView};
 use tempfile::TempDir;
 
 pub struct Directory {
@@ -25,8 +25,8 @@ impl Directory {
         self.dir.path().join(name)
     }
 
-    pub fn try_open(&self) -> Result<SqliteStore, OpenError> {
-        SqliteStore::open(self.path(), small())
+    pub fn try_open(&self) -> Result<SqliteView, OpenError> {
+        SqliteView::open(self.path(), small())
     }
 
     /// Names of the files in the directory, sorted.
@@ -42,9 +42,9 @@ impl Directory {
 }
 
 impl Fixture for Directory {
-    type Store = SqliteStore;
+    type View = SqliteView;
 
-    fn open(&self) -> SqliteStore {
+    fn open(&self) -> SqliteView {
         self.try_open().expect("the store opens")
     }
 
@@ -62,5 +62,5 @@ pub fn block_on<T: Future>(future: T) -> T::Output {
 }
 
 pub fn small() -> Options {
-    Options { durability: Durability::Fsync, reserve_bytes: 64 << 10 }
+    Options { reserve_bytes: 64 << 10 }
 }

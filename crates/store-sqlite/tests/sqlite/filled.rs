@@ -12,9 +12,9 @@ use rota_model::{
 };
 use rota_store::suite::Fixture;
 use rota_store::{
-    Batch, Claim, Counts, Finish, HistoryRow, Mutation, NewRow, Period, RowKind, Store,
+    Batch, Claim, Counts, Finish, HistoryRow, Mutation, NewRow, Period, RowKind, View,
 };
-use rota_store_sqlite::SqliteStore;
+use rota_store_sqlite::SqliteView;
 use rusqlite::{Connection, Params};
 
 use crate::directory::{Directory, block_on};
@@ -29,7 +29,7 @@ pub fn closed() -> Directory {
 }
 
 /// An open store.
-pub fn fill(directory: &Directory) -> SqliteStore {
+pub fn fill(directory: &Directory) -> SqliteView {
     let mut store = directory.open();
     let mut mutations = vec![
         Mutation::Class(ClassId(1), class("mail")),
@@ -57,7 +57,7 @@ pub fn fill(directory: &Directory) -> SqliteStore {
     mutations.extend(counts());
     mutations.push(Mutation::Journal(Bytes::from_static(b"entry")));
     mutations.extend(audit_log());
-    block_on(store.commit(&batch(1, mutations))).expect("the batch commits");
+    block_on(store.apply(&[batch(1, mutations)])).expect("the batch commits");
     store
 }
 

@@ -6,12 +6,12 @@ use bytes::Bytes;
 use rota_model::usage::{Usage, UsagePer, UsageRow};
 use rota_model::{DeadRow, DeadShardId, Live, Millis, PoolName, Seq, State, TenantId};
 use rota_store::suite::Fixture;
-use rota_store::{Batch, Claim, JobRow, Mutation, Reader, RowKind, Store};
+use rota_store::{Batch, Claim, JobRow, Mutation, Reader, RowKind, View};
 use rota_store_sqlite::check::{Depth, check};
-use rota_store_sqlite::{FORMAT, Snapshot, SqliteStore};
+use rota_store_sqlite::{FORMAT, Snapshot, SqliteView};
 use rusqlite::Connection;
 
-const STEPS: [&str; 9] = [
+const STEPS: [&str; 10] = [
     include_str!("../../migrations/0001_base.sql"),
     include_str!("../../migrations/0002_history.sql"),
     include_str!("../../migrations/0003_lists.sql"),
@@ -21,6 +21,7 @@ const STEPS: [&str; 9] = [
     include_str!("../../migrations/0007_cron_runs.sql"),
     include_str!("../../migrations/0008_usage.sql"),
     include_str!("../../migrations/0009_dead_letter.sql"),
+    include_str!("../../migrations/0010_identity.sql"),
 ];
 
 /// A new version must be able to back up the old format before its first start.
@@ -72,7 +73,7 @@ fn jobs_of_an_older_format_report_their_size() {
             Mutation::Journal(Bytes::from_static(b"entry")),
         ];
         let batch = Batch { number: 8, now: Millis(80), next_seq: Seq(4), mutations };
-        block_on(store.commit(&batch)).unwrap();
+        block_on(store.apply(&[batch])).unwrap();
         let due = Some(Millis(90));
         let later = Live { state: State::Scheduled, due, marked: true, ..short };
         assert_eq!(live(&mut store, 3), later);
@@ -101,7 +102,7 @@ fn jobs_of_an_older_format_have_no_pool_until_they_are_claimed() {
         };
         let mutations = vec![Mutation::Claim(claim)];
         let batch = Batch { number: 8, now: Millis(80), next_seq: Seq(4), mutations };
-        block_on(store.commit(&batch)).unwrap();
+        block_on(store.apply(&[batch])).unwrap();
         block_on(store.close()).unwrap();
         assert_sound(&directory);
         let mut store = directory.open();
@@ -152,7 +153,7 @@ fn usage_is_kept_in_a_file_of_an_older_format() {
         let usage = Usage { enqueued: 3, ..Usage::default() };
         let mutations = vec![Mutation::AddUsage(UsageRow { tenant: tenant.clone(), at, usage })];
         let batch = Batch { number: 8, now: Millis(80), next_seq: Seq(4), mutations };
-        block_on(store.commit(&batch)).unwrap();
+        block_on(store.apply(&[batch])).unwrap();
         let mut reader = store.reader().unwrap();
         for per in UsagePer::ALL {
             let found = block_on(reader.usage(per, &tenant, at, Millis(1))).unwrap();
@@ -280,7 +281,7 @@ fn assert_sound(directory: &Directory) {
     assert_eq!(check(&snapshot, Depth::Full).damages, []);
 }
 
-fn live(store: &mut SqliteStore, seq: u64) -> Live {
+fn live(store: &mut SqliteView, seq: u64) -> Live {
     let mut reader = store.reader().unwrap();
     let record = block_on(reader.records(&[Seq(seq)], usize::MAX)).unwrap().remove(0).unwrap();
     let JobRow::Live(live) = record.row else { panic!("job {seq} lives") };

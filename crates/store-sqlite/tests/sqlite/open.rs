@@ -5,15 +5,15 @@ use std::fs;
 use crate::directory::{Directory, block_on};
 use rota_model::{Millis, Seq};
 use rota_store::suite::Fixture;
-use rota_store::{Batch, Store};
-use rota_store_sqlite::{FORMAT, OpenError, Options, SqliteStore};
+use rota_store::{Batch, View};
+use rota_store_sqlite::{FORMAT, OpenError, Options, SqliteView};
 use rusqlite::Connection;
 
 #[test]
 fn missing_directories_are_created() {
     let directory = Directory::new();
     let deep = directory.path().join("a/b");
-    let store = SqliteStore::open(&deep, crate::directory::small()).unwrap();
+    let store = SqliteView::open(&deep, crate::directory::small()).unwrap();
     assert!(store.has_reserve());
     assert!(deep.join("rota.db").exists() && deep.join("rota.lock").exists());
     block_on(store.close()).unwrap();
@@ -23,7 +23,7 @@ fn missing_directories_are_created() {
 fn a_closed_store_leaves_no_log() {
     let directory = Directory::new();
     let mut store = directory.open();
-    block_on(store.commit(&first_batch())).unwrap();
+    block_on(store.apply(&[first_batch()])).unwrap();
     block_on(store.close()).unwrap();
     assert_eq!(directory.listing(), ["rota.db", "rota.lock", "rota.reserve"]);
 }
@@ -82,7 +82,7 @@ fn a_newer_format_in_the_log_is_rejected_too() {
 fn an_interrupted_creation_starts_over() {
     let directory = Directory::new();
     fs::write(directory.file("rota.db"), "").unwrap();
-    block_on(directory.open().commit(&first_batch())).unwrap();
+    block_on(directory.open().apply(&[first_batch()])).unwrap();
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_path_that_is_a_file_is_unusable() {
     let directory = Directory::new();
     let path = directory.file("file");
     fs::write(&path, "").unwrap();
-    let error = SqliteStore::open(&path, Options::default()).err().expect("it is refused");
+    let error = SqliteView::open(&path, Options::default()).err().expect("it is refused");
     assert!(matches!(error, OpenError::Unusable { .. }), "{error}");
     assert!(error.to_string().contains(&*path.to_string_lossy()), "{error}");
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::directory::{Directory, block_on};
 use crate::filled::{JOBS, batch, closed, fill, insert};
-use rota_store::Store;
+use rota_store::View;
 use rota_store::suite::Fixture;
 use rota_store_sqlite::check::{Depth, check};
 use rota_store_sqlite::{CopyError, OpenError, Restored, Snapshot, backup, restore};
@@ -19,8 +19,8 @@ fn a_restored_directory_can_be_used_by_a_server() {
     let restored = restore(&file, &new, false, &mut |_| {}).unwrap();
     assert_eq!((restored.copied.commit, restored.copied.report.census.total()), (1, JOBS));
     assert_eq!(restored.replaced_files, Vec::<PathBuf>::new());
-    let mut store = rota_store_sqlite::SqliteStore::open(&new, crate::directory::small()).unwrap();
-    block_on(store.commit(&batch(2, vec![insert(JOBS)]))).expect("it goes on where it was");
+    let mut store = rota_store_sqlite::SqliteView::open(&new, crate::directory::small()).unwrap();
+    block_on(store.apply(&[batch(2, vec![insert(JOBS)])])).expect("it goes on where it was");
 }
 
 /// The restored file must be in WAL mode: SQLite cannot change the mode while it is being read.
@@ -31,7 +31,7 @@ fn a_server_starts_on_a_restored_directory_while_it_is_checked() {
     into(&directory, &file, false).unwrap();
     let _check = Snapshot::of_directory(directory.path()).unwrap();
     let mut store = directory.open();
-    block_on(store.commit(&batch(2, vec![insert(JOBS)]))).unwrap();
+    block_on(store.apply(&[batch(2, vec![insert(JOBS)])])).unwrap();
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn the_directory_of_a_running_server_is_rejected() {
     let mut store = directory.open();
     let error = into(&directory, &file, true).unwrap_err();
     assert!(matches!(error, CopyError::Open(OpenError::Locked { .. })), "{error}");
-    block_on(store.commit(&batch(1, vec![insert(0)]))).expect("the server is not disturbed");
+    block_on(store.apply(&[batch(1, vec![insert(0)])])).expect("the server is not disturbed");
 }
 
 #[test]
@@ -194,7 +194,9 @@ fn into(directory: &Directory, file: &Path, replace: bool) -> Result<Restored, C
 fn backed_up() -> (TempDir, PathBuf) {
     let keep = TempDir::new().unwrap();
     let file = keep.path().join("copy.db");
-    backup(closed().path(), &file, false, &mut |_| {}).unwrap();
+    let closed = closed();
+    backup(closed.path(), &file, false, || Ok(Snapshot::of_directory(closed.path())?), &mut |_| {})
+        .unwrap();
     (keep, file)
 }
 
@@ -202,7 +204,7 @@ fn backed_up() -> (TempDir, PathBuf) {
 fn other() -> Directory {
     let directory = Directory::new();
     let mut store = directory.open();
-    block_on(store.commit(&batch(1, vec![insert(0)]))).unwrap();
+    block_on(store.apply(&[batch(1, vec![insert(0)])])).unwrap();
     block_on(store.close()).unwrap();
     directory
 }
@@ -211,7 +213,7 @@ fn other() -> Directory {
 fn crash_in(directory: &Directory) {
     let living = Directory::new();
     let mut store = living.open();
-    block_on(store.commit(&batch(1, vec![insert(0)]))).unwrap();
+    block_on(store.apply(&[batch(1, vec![insert(0)])])).unwrap();
     for name in ["rota.db", "rota.db-wal"] {
         fs::copy(living.file(name), directory.file(name)).unwrap();
     }

@@ -4,14 +4,14 @@ use crate::directory::{Directory, block_on};
 use crate::filled;
 use rota_model::{ClassId, Millis, Seq};
 use rota_store::suite::Fixture;
-use rota_store::{Batch, Mutation, Store};
+use rota_store::{Batch, Mutation, View};
 use rota_store_sqlite::check::{Depth, check};
-use rota_store_sqlite::{Snapshot, SqliteStore};
+use rota_store_sqlite::{Snapshot, SqliteView};
 use rusqlite::Connection;
 
 struct Filling {
     directory: Directory,
-    store: SqliteStore,
+    store: SqliteView,
     number: u64,
     next_seq: u64,
 }
@@ -27,11 +27,11 @@ impl Filling {
         filling
     }
 
-    fn commit(&mut self, mutations: Vec<Mutation>) -> Result<(), rota_store::CommitError> {
+    fn commit(&mut self, mutations: Vec<Mutation>) -> Result<(), rota_store::ApplyError> {
         let now = Millis(1_700_000_000_000);
         let number = self.number + 1;
         let batch = Batch { number, now, next_seq: Seq(self.next_seq), mutations };
-        block_on(self.store.commit(&batch))?;
+        block_on(self.store.apply(&[batch]))?;
         self.number = number;
         Ok(())
     }
@@ -141,6 +141,7 @@ fn migration_builds_the_zones() {
     let conn = Connection::open(directory.file("rota.db")).unwrap();
     conn.execute_batch(
         "DROP TABLE zones; DROP TABLE usage; DROP TABLE dead; DROP TABLE replays; DROP TABLE audit; ALTER TABLE live DROP COLUMN pool; \
+         ALTER TABLE meta DROP COLUMN term; ALTER TABLE meta DROP COLUMN log_base; \
          PRAGMA user_version = 4",
     )
     .unwrap();

@@ -5,7 +5,7 @@ use rota_model::{Millis, Seq};
 use super::Fixture;
 use super::driver::Driver;
 use super::sample::{everything, insert};
-use crate::{Batch, CommitError, Loaded};
+use crate::{ApplyError, Batch, Loaded};
 
 pub fn batch_number_time_and_next_seq_are_stored<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
@@ -33,7 +33,7 @@ pub fn a_batch_out_of_sequence_is_rejected<F: Fixture>(fixture: &F) {
     for number in [0, 1, 2, 4, u64::MAX] {
         let batch = Batch { number, ..driver.next_batch(vec![insert(3)]) };
         let result = driver.try_commit(&batch);
-        assert!(matches!(result, Err(CommitError::Fatal(_))), "batch {number}: {result:?}");
+        assert!(matches!(result, Err(ApplyError::Fatal(_))), "batch {number}: {result:?}");
         assert_eq!(driver.load(), before);
         assert_eq!(driver.list_all(&everything()), [1, 2]);
     }

@@ -5,7 +5,7 @@ use rota_model::{Ending, Millis, Seq, State};
 use super::Fixture;
 use super::driver::Driver;
 use super::sample::{back_off, claim, finish, insert, insert_in, job, postpone, ready};
-use crate::{CommitError, Mutation};
+use crate::{ApplyError, Mutation};
 
 pub fn contradictory_mutations_are_rejected<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
@@ -44,7 +44,7 @@ pub fn contradictory_mutations_are_rejected<F: Fixture>(fixture: &F) {
     for (what, mutation) in contradictions {
         let batch = driver.next_batch(vec![mutation]);
         let result = driver.try_commit(&batch);
-        assert!(matches!(result, Err(CommitError::Fatal(_))), "{what}: {result:?}");
+        assert!(matches!(result, Err(ApplyError::Fatal(_))), "{what}: {result:?}");
         assert_eq!(driver.load(), before, "{what}");
     }
 }

@@ -11,23 +11,26 @@ use rota_model::{
 
 use super::Fixture;
 use crate::{
-    AuditPage, AuditQuery, Batch, Body, CommitError, Committed, Counts, Found, HistoryRow,
-    ListPage, ListQuery, Loaded, Mutation, Period, Reader, Record, RowKind, Sink, Store,
+    Applied, ApplyError, AuditPage, AuditQuery, Batch, Body, Counts, Found, HistoryRow, ListPage,
+    ListQuery, Loaded, Mutation, Period, Reader, Record, RowKind, Sink, View,
 };
 
 pub(super) struct Driver<'f, F: Fixture> {
     fixture: &'f F,
-    store: F::Store,
-    reader: <F::Store as Store>::Reader,
+    store: F::View,
+    reader: <F::View as View>::Reader,
     /// Position of the last committed batch.
     pub(super) last: Loaded,
+    /// Batches that will be applied as one portion.
+    gathered: Vec<Batch>,
 }
 
 impl<'f, F: Fixture> Driver<'f, F> {
     pub(super) fn open(fixture: &'f F) -> Self {
         let store = fixture.open();
         let reader = store.reader().expect("a reader opens");
-        let mut driver = Self { fixture, store, reader, last: Loaded::default() };
+        let mut driver =
+            Self { fixture, store, reader, last: Loaded::default(), gathered: Vec::new() };
         driver.last = driver.load().loaded;
         driver
     }
@@ -58,7 +61,7 @@ impl<'f, F: Fixture> Driver<'f, F> {
         }
     }
 
-    pub(super) fn commit(&mut self, mutations: Vec<Mutation>) -> Committed {
+    pub(super) fn commit(&mut self, mutations: Vec<Mutation>) -> Applied {
         let batch = self.next_batch(mutations);
         self.try_commit(&batch).expect("the batch commits")
     }
@@ -68,11 +71,28 @@ impl<'f, F: Fixture> Driver<'f, F> {
         self.try_commit(&batch).expect("the batch commits");
     }
 
-    pub(super) fn try_commit(&mut self, batch: &Batch) -> Result<Committed, CommitError> {
-        let committed = self.fixture.block_on(self.store.commit(batch))?;
+    pub(super) fn try_commit(&mut self, batch: &Batch) -> Result<Applied, ApplyError> {
+        let committed = self.fixture.block_on(self.store.apply(std::slice::from_ref(batch)))?;
         self.last =
             Loaded { number: batch.number, now: batch.now, next_seq: batch.next_seq, ..self.last };
         Ok(committed)
+    }
+
+    pub(super) fn try_apply(&mut self, batches: &[Batch]) -> Result<Applied, ApplyError> {
+        self.fixture.block_on(self.store.apply(batches))
+    }
+
+    /// Adds a batch to the portion that [`apply_gathered`](Self::apply_gathered) applies.
+    pub(super) fn gather(&mut self, mutations: Vec<Mutation>) {
+        let batch = self.next_batch(mutations);
+        self.last =
+            Loaded { number: batch.number, now: batch.now, next_seq: batch.next_seq, ..self.last };
+        self.gathered.push(batch);
+    }
+
+    pub(super) fn apply_gathered(&mut self) -> Applied {
+        let batches = std::mem::take(&mut self.gathered);
+        self.fixture.block_on(self.store.apply(&batches)).expect("the portion is applied")
     }
 
     pub(super) fn tidy(&mut self) {
@@ -86,7 +106,7 @@ impl<'f, F: Fixture> Driver<'f, F> {
         image
     }
 
-    pub(super) fn another_reader(&self) -> <F::Store as Store>::Reader {
+    pub(super) fn another_reader(&self) -> <F::View as View>::Reader {
         self.store.reader().expect("another reader opens")
     }
 

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::Fixture;
 use super::driver::Driver;
 use super::sample::{bytes, insert};
-use crate::{CommitError, Mutation};
+use crate::{ApplyError, Mutation};
 
 pub fn journal_entries_are_stored_by_batch_number<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
@@ -46,7 +46,7 @@ pub fn a_batch_has_at_most_one_journal_entry<F: Fixture>(fixture: &F) {
     driver.commit(vec![entry("kept")]);
     let batch = driver.next_batch(vec![entry("one"), insert(1), entry("two")]);
     let result = driver.try_commit(&batch);
-    assert!(matches!(result, Err(CommitError::Fatal(_))), "{result:?}");
+    assert!(matches!(result, Err(ApplyError::Fatal(_))), "{result:?}");
     assert_eq!(driver.load().journal, [(1, bytes("kept"))]);
     assert!(driver.load().live.is_empty(), "nothing of the batch is there");
 }

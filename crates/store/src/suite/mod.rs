@@ -36,14 +36,14 @@ mod reopen;
 mod resolve;
 mod revive;
 mod same_batch;
-mod sample;
+pub(crate) mod sample;
 mod stored_bytes;
 mod transitions;
 mod usage;
 
 use std::future::Future;
 
-use crate::Store;
+use crate::View;
 
 pub use atomic::*;
 pub use audit::*;
@@ -78,11 +78,11 @@ pub use usage::*;
 
 /// Opens the store that a scenario tests. A new fixture has no data.
 pub trait Fixture {
-    type Store: Store;
+    type View: View;
 
     /// Opens the store. When called again after that store was closed or dropped, opens one with
     /// the same data.
-    fn open(&self) -> Self::Store;
+    fn open(&self) -> Self::View;
 
     /// Runs a future of the store to completion on this thread.
     fn block_on<T: Future>(&self, future: T) -> T::Output;
@@ -173,6 +173,8 @@ macro_rules! store_tests {
             stored_bytes_survive_a_crash_and_a_refused_batch
             a_batch_may_reuse_the_number_of_a_class_for_another_tenant
             random_walks_match_the_oracle
+            random_walks_in_portions_match_the_oracle
+            batches_of_a_portion_are_all_or_none
         }
     };
     (@each $fixture:expr; $($scenario:ident)*) => {

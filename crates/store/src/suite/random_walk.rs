@@ -19,8 +19,16 @@ const BATCHES: usize = 300;
 const CLASSES: u32 = 4;
 
 pub fn random_walks_match_the_oracle<F: Fixture>(fixture: &F) {
-    eprintln!("seed {SEED:#x}");
-    let mut dice = Dice(SEED);
+    walk(fixture, Dice(SEED), 1);
+}
+
+pub fn random_walks_in_portions_match_the_oracle<F: Fixture>(fixture: &F) {
+    walk(fixture, Dice(SEED + 1), 6);
+}
+
+/// Applies up to `most` batches at once.
+fn walk<F: Fixture>(fixture: &F, mut dice: Dice, most: u64) {
+    eprintln!("seed {:#x}", dice.0);
     let mut driver = Driver::open(fixture);
     let mut oracle = Oracle::default();
     let mut next_seq = 1;
@@ -43,7 +51,11 @@ pub fn random_walks_match_the_oracle<F: Fixture>(fixture: &F) {
             }
             mutations.push(mutation);
         }
-        for (tenant, bytes) in driver.commit(mutations).freed {
+        driver.gather(mutations);
+        if number % 20 != 1 && dice.below(most) > 0 {
+            continue;
+        }
+        for (tenant, bytes) in driver.apply_gathered().freed {
             *stored.get_mut(&tenant).expect("its bytes were counted") -= bytes;
         }
         if number % 20 == 1 {
@@ -55,6 +67,9 @@ pub fn random_walks_match_the_oracle<F: Fixture>(fixture: &F) {
             expect_agreement(&mut driver, &oracle, &mut dice, next_seq);
             assert_eq!(driver.load().stored, present(&stored));
         }
+    }
+    for (tenant, bytes) in driver.apply_gathered().freed {
+        *stored.get_mut(&tenant).expect("its bytes were counted") -= bytes;
     }
     expect_agreement(&mut driver, &oracle, &mut dice, next_seq);
     assert_eq!(driver.load().stored, present(&stored));

@@ -12,38 +12,38 @@ use rota_model::{
 use crate::{Backoff, Claim, Finish, ListQuery, Mutation, NewRow, Order, Ready, Selection, Undo};
 
 /// Creation time of sample job 0, in milliseconds. Each further job is one millisecond later.
-pub(super) const EPOCH: i64 = 1_700_000_000_000;
+pub(crate) const EPOCH: i64 = 1_700_000_000_000;
 
-pub(super) fn bytes(text: &str) -> Bytes {
+pub(crate) fn bytes(text: &str) -> Bytes {
     Bytes::copy_from_slice(text.as_bytes())
 }
 
-pub(super) fn id(seq: u64) -> JobId {
+pub(crate) fn id(seq: u64) -> JobId {
     JobId::v7(EPOCH + seq as i64, u128::from(seq) * 0x9e37_79b9_7f4a_7c15)
 }
 
-pub(super) fn created(seq: u64) -> Millis {
+pub(crate) fn created(seq: u64) -> Millis {
     Millis(EPOCH + seq as i64)
 }
 
-pub(super) fn worker(name: &str) -> WorkerId {
+pub(crate) fn worker(name: &str) -> WorkerId {
     WorkerId::parse(name).expect("the name of a sample worker is valid")
 }
 
-pub(super) fn pool(name: &str) -> PoolName {
+pub(crate) fn pool(name: &str) -> PoolName {
     PoolName::parse(name).expect("the name of a sample pool is valid")
 }
 
-pub(super) fn size(body: &Bytes) -> u32 {
+pub(crate) fn size(body: &Bytes) -> u32 {
     body.len().try_into().expect("a sample body is short")
 }
 
 /// An available job of class 1.
-pub(super) fn job(seq: u64) -> (NewRow, Live) {
+pub(crate) fn job(seq: u64) -> (NewRow, Live) {
     job_of(seq, 1)
 }
 
-pub(super) fn job_of(seq: u64, class: u32) -> (NewRow, Live) {
+pub(crate) fn job_of(seq: u64, class: u32) -> (NewRow, Live) {
     let new = NewRow {
         seq: Seq(seq),
         id: id(seq),
@@ -56,16 +56,16 @@ pub(super) fn job_of(seq: u64, class: u32) -> (NewRow, Live) {
     (new, live)
 }
 
-pub(super) fn insert(seq: u64) -> Mutation {
+pub(crate) fn insert(seq: u64) -> Mutation {
     insert_of(seq, 1)
 }
 
-pub(super) fn insert_of(seq: u64, class: u32) -> Mutation {
+pub(crate) fn insert_of(seq: u64, class: u32) -> Mutation {
     let (new, live) = job_of(seq, class);
     Mutation::Insert(new, live.into())
 }
 
-pub(super) fn insert_in(seq: u64, state: State) -> Mutation {
+pub(crate) fn insert_in(seq: u64, state: State) -> Mutation {
     let (new, mut live) = job(seq);
     live.state = state;
     if matches!(state, State::Scheduled | State::Retryable | State::Active) {
@@ -74,7 +74,7 @@ pub(super) fn insert_in(seq: u64, state: State) -> Mutation {
     Mutation::Insert(new, live.into())
 }
 
-pub(super) fn claim(seq: u64) -> Mutation {
+pub(crate) fn claim(seq: u64) -> Mutation {
     Mutation::Claim(Claim {
         seq: Seq(seq),
         attempt: 1,
@@ -86,23 +86,23 @@ pub(super) fn claim(seq: u64) -> Mutation {
     })
 }
 
-pub(super) fn ready(seq: u64, enqueued: i64) -> Mutation {
+pub(crate) fn ready(seq: u64, enqueued: i64) -> Mutation {
     Mutation::Ready(Ready { seq: Seq(seq), enqueued: Millis(enqueued), undo: None, held: false })
 }
 
-pub(super) fn postpone(seq: u64, due: i64) -> Mutation {
+pub(crate) fn postpone(seq: u64, due: i64) -> Mutation {
     Mutation::Postpone { seq: Seq(seq), due: Millis(due) }
 }
 
-pub(super) fn back_off(seq: u64, due: i64, undo: Option<Undo>) -> Mutation {
+pub(crate) fn back_off(seq: u64, due: i64, undo: Option<Undo>) -> Mutation {
     Mutation::Backoff(Backoff { seq: Seq(seq), due: Millis(due), undo })
 }
 
-pub(super) fn finish(seq: u64, ending: Ending) -> Mutation {
+pub(crate) fn finish(seq: u64, ending: Ending) -> Mutation {
     finish_until(seq, ending, None)
 }
 
-pub(super) fn finish_until(seq: u64, ending: Ending, purge_at: Option<i64>) -> Mutation {
+pub(crate) fn finish_until(seq: u64, ending: Ending, purge_at: Option<i64>) -> Mutation {
     Mutation::Finish(Finish {
         seq: Seq(seq),
         ending,
@@ -112,15 +112,15 @@ pub(super) fn finish_until(seq: u64, ending: Ending, purge_at: Option<i64>) -> M
     })
 }
 
-pub(super) fn error(seq: u64, attempt: u32) -> Mutation {
+pub(crate) fn error(seq: u64, attempt: u32) -> Mutation {
     Mutation::Error(ErrorRow { seq: Seq(seq), attempt, json: error_json(attempt) })
 }
 
-pub(super) fn error_json(attempt: u32) -> Bytes {
+pub(crate) fn error_json(attempt: u32) -> Bytes {
     bytes(&format!(r#"{{"code":"sample","attempt":{attempt}}}"#))
 }
 
-pub(super) fn class(queue: &str, max_attempts: u32) -> Arc<Class> {
+pub(crate) fn class(queue: &str, max_attempts: u32) -> Arc<Class> {
     let retry = RetryPolicy {
         max_attempts,
         non_retryable: ["auth.*".into()].into(),
@@ -151,7 +151,7 @@ fn limit() -> RateLimit {
 }
 
 /// Lists all jobs, oldest first, in pages of 1,000.
-pub(super) fn everything() -> ListQuery {
+pub(crate) fn everything() -> ListQuery {
     ListQuery {
         select: Selection::ALL,
         classes: None,

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::Args;
 use rota_client::{AuditFilter, Client, PageAt};
 use rota_model::audit::{AuditFault, AuditHash, AuditHead, AuditWalk, canonical_json};
-use rota_store_sqlite::Snapshot;
 use rota_store_sqlite::check::verify_audit_log;
 use serde_json::{Value, json};
 
@@ -100,7 +99,8 @@ fn in_directory(
     expected: Option<AuditHash>,
 ) -> Result<Result<Verified, AuditFault>, Failure> {
     let open = |error: rota_store_sqlite::OpenError| Failure::error(error.to_string());
-    let snapshot = Snapshot::of_directory(dir).map_err(open)?;
+    let snapshot =
+        rota_storage::snapshot(dir).map_err(|error| Failure::error(error.to_string()))?;
     let verified = verify_audit_log(&snapshot, expected).map_err(open)?;
     Ok(verified.map(|log| Verified { head: log.head, has_expected: log.has_expected }))
 }

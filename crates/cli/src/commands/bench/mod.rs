@@ -8,8 +8,9 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use rota_bench::{BenchError, Line, Options, Progress};
+use rota_bench::{Attack, BenchError, Line, Options, Progress};
 
 use super::job_options::duration_ms;
 use super::number::between;
@@ -23,6 +24,7 @@ Examples:
   rota bench rates --connections 64 --duration 10s
   rota bench latency --durability os       what fsync costs
   rota bench credentials                   what API keys, tokens and TLS cost an enqueue
+  rota bench federation                    what a gateway costs an enqueue
   rota bench hostile                       what a quiet tenant notices of a hostile one; a minute
   rota bench depth --jobs 10000000         a deep backlog: fetch, memory, restart; takes minutes
   rota bench tenants                       100,000 tenants, a million blocked jobs, quotas
@@ -69,6 +71,10 @@ pub(crate) struct Bench {
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = between(100_u64, 10_000))]
     lanes: u64,
 
+    /// Only this attack in `hostile`; may be given several times
+    #[arg(long = "attack", value_name = "ATTACK", value_parser = attack())]
+    attacks: Vec<Attack>,
+
     /// When a commit counts as durable
     #[arg(long, value_name = "fsync|os", default_value = "fsync", value_parser = ["fsync", "os"])]
     durability: String,
@@ -98,6 +104,8 @@ enum What {
     Latency,
     /// Enqueue with an API key, a token and TLS, next to none of them
     Credentials,
+    /// Enqueue through a gateway, next to its region directly; then the choice of a region alone
+    Federation,
     /// A quiet tenant's times beside a hostile one, compared with alone
     Hostile,
     /// Fetch, memory and restart with many waiting jobs
@@ -149,7 +157,11 @@ impl Bench {
             What::Rates => rota_bench::rates(options, progress),
             What::Latency => rota_bench::latency(options, progress),
             What::Credentials => rota_bench::credentials(options, progress),
-            What::Hostile => rota_bench::hostile(options, progress),
+            What::Federation => rota_bench::federation(options, progress),
+            What::Hostile if self.attacks.is_empty() => {
+                rota_bench::hostile(options, &Attack::ALL, progress)
+            }
+            What::Hostile => rota_bench::hostile(options, &self.attacks, progress),
             What::Depth => rota_bench::depth(options, self.jobs, progress),
             What::Tenants => {
                 let mut lines = rota_bench::tenants(options, self.tenants, self.jobs, progress)
@@ -202,6 +214,13 @@ fn serve_echo() -> Result<(), Failure> {
         .build()
         .map_err(|e| Failure::error(format!("the runtime cannot be started: {e}")))?;
     runtime.block_on(rota_bench::serve_echo()).map_err(failed)
+}
+
+fn attack() -> impl TypedValueParser<Value = Attack> {
+    PossibleValuesParser::new(Attack::ALL.map(Attack::word)).map(|word| {
+        let attack = Attack::ALL.into_iter().find(|attack| attack.word() == word);
+        attack.expect("the parser accepts no other words")
+    })
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

@@ -4,6 +4,6 @@ mod failure;
 mod progress;
 mod summary;
 
-pub(super) use failure::failure;
+pub(super) use failure::{failure, open_failed};
 pub(super) use progress::Progress;
 pub(super) use summary::{describe, json, warn};

@@ -7,11 +7,11 @@ use rota_settings::Settings;
 use rota_store_sqlite::check::Depth;
 use rota_store_sqlite::{DirectoryStatus, FORMAT, OpenError, Server, Snapshot, directory_status};
 
-use super::contents;
 use super::finding::Finding;
+use super::{contents, log};
 
-/// A server alone does not produce a log of this size.
-const LONG_LOG: u64 = 256 << 20;
+/// A server alone does not produce a write-ahead log of this size.
+const LONG_WAL: u64 = 256 << 20;
 /// Low disk space if no reserve is configured.
 const LITTLE: u64 = 64 << 20;
 
@@ -22,11 +22,12 @@ pub(super) fn look(settings: &Settings, depth: Depth) -> Vec<Finding> {
         Err(error) => return vec![unusable(dir, &error)],
     };
     let mut findings = vec![server(&seen), disk(&seen, settings.storage.reserve as u64)];
-    findings.extend(log(&seen));
+    findings.extend(wal(&seen));
     findings.extend(remains(&seen));
     match Snapshot::of_directory(dir) {
         Ok(snapshot) => {
             findings.push(format(&snapshot));
+            findings.extend(log::look(&snapshot, dir, seen.server != Server::Stopped));
             findings.extend(contents::look(&snapshot, dir, depth));
         }
         Err(error) => findings.push(unopened(dir, &error)),
@@ -89,12 +90,15 @@ fn disk(seen: &DirectoryStatus, reserve: u64) -> Finding {
     }
 }
 
-fn log(seen: &DirectoryStatus) -> Option<Finding> {
-    (seen.wal_bytes > LONG_LOG).then(|| {
-        let what = format!("The log rota.db-wal has grown to {}.", BinaryBytes(seen.wal_bytes));
+fn wal(seen: &DirectoryStatus) -> Option<Finding> {
+    (seen.wal_bytes > LONG_WAL).then(|| {
+        let what = format!(
+            "The write-ahead log rota.db-wal has grown to {}.",
+            BinaryBytes(seen.wal_bytes)
+        );
         let advice = "Something reads the database for a long time: look for a backup, or another \
                       program that has it open. It shrinks by itself when that ends.";
-        Finding::warning("log", what, advice)
+        Finding::warning("wal", what, advice)
     })
 }
 

@@ -3,6 +3,7 @@
 mod contents;
 mod data;
 mod finding;
+mod log;
 mod report;
 mod server;
 mod work;

@@ -71,7 +71,7 @@ use crate::audit::{Act, Audit};
 use crate::identity::{Authenticator, TokenVerifier};
 use crate::request_limits::RequestLimiting;
 use crate::runtime::{
-    Answer, CallerScope, Clock, Handle, Health, LookupCounts, Source, StreamTurns,
+    Answer, CallerScope, Clock, Handle, Health, LookupCounts, Source, StreamTurns, ViewLag,
 };
 
 /// The state that all handlers share. The way to the engine and the store is private: see [`Access`].
@@ -168,6 +168,11 @@ impl App {
     /// The wall-clock time.
     pub(super) fn now(&self) -> Millis {
         self.clock().now().wall
+    }
+
+    /// How far the view is behind the log.
+    pub(super) fn view_lag(&self) -> ViewLag {
+        self.handle.view_lag()
     }
 
     /// What was looked up on behalf of callers so far.

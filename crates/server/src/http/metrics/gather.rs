@@ -14,7 +14,7 @@ use super::labels::{Key, Keys};
 use crate::http::error::ApiError;
 use crate::http::{Access, View, engine_slices};
 use crate::request_limits::RequestCounts;
-use crate::runtime::LookupCounts;
+use crate::runtime::{LookupCounts, ViewLag};
 
 /// At most some tenths of a millisecond each.
 const METERS: usize = 500;
@@ -41,6 +41,7 @@ pub(super) struct Figures {
     /// Requests to which a limit applied.
     pub requests: RequestCounts,
     pub lookups: LookupCounts,
+    pub view_lag: ViewLag,
     /// TLS handshakes that failed, and those that were not tried because of that.
     pub handshakes: (u64, u64),
 }
@@ -67,7 +68,12 @@ pub(super) const METRICS: &str = "What is measured of all tenants";
 
 pub(super) async fn gather(app: &Access, keys: &mut Keys) -> Result<Figures, ApiError> {
     let requests = app.request_limits.counts();
-    let mut figures = Figures { requests, lookups: app.lookups(), ..Figures::default() };
+    let mut figures = Figures {
+        requests,
+        lookups: app.lookups(),
+        view_lag: app.view_lag(),
+        ..Figures::default()
+    };
     figures.handshakes = app.handshakes.counts();
     let operator = app.operator(METRICS)?;
     let look = operator.look(|engine| {

@@ -25,6 +25,7 @@ pub(super) fn render(figures: &Figures, size: usize) -> String {
     dead_letter(&mut page, figures, &all);
     requests(&mut page, figures);
     lookups(&mut page, figures);
+    view_lag(&mut page, figures);
     page.into_text()
 }
 
@@ -307,6 +308,14 @@ fn dead_letter(page: &mut Page, figures: &Figures, all: &[Series]) {
         ),
     ];
     count(page, all, &metrics);
+}
+
+fn view_lag(page: &mut Page, figures: &Figures) {
+    let none = Tags::default();
+    let help = "Committed batches that the database has not applied yet.";
+    page.gauge("rota_view_lag_batches", help).count(&none, figures.view_lag.batches);
+    let help = "Bytes of committed batches that the database has not applied yet.";
+    page.gauge("rota_view_lag_bytes", help).count(&none, figures.view_lag.bytes);
 }
 
 fn lookups(page: &mut Page, figures: &Figures) {

@@ -12,6 +12,7 @@ mod rounds;
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use rota_model::{Seq, TenantId};
+use tokio::runtime::Handle as Tokio;
 use tokio::sync::{Notify, oneshot};
 
 use self::lines::{Lines, Owner};
@@ -21,6 +22,8 @@ use super::Events;
 pub struct StreamTurns {
     shared: Arc<Shared>,
     started: Once,
+    /// Where the turns are given. A caller may be served elsewhere, and all streams would wait for that.
+    runtime: Option<Tokio>,
 }
 
 struct Shared {
@@ -33,11 +36,22 @@ struct Shared {
 }
 
 impl StreamTurns {
+    /// Turns that are given in the current async runtime; if there is none, in that of the first stream.
     #[must_use]
     pub fn new(events: Arc<Events>) -> Self {
         let lines = Mutex::new(Lines::new(events.next_number()));
         let (ready, finished) = (Notify::new(), Notify::new());
-        Self { shared: Arc::new(Shared { events, lines, ready, finished }), started: Once::new() }
+        let shared = Arc::new(Shared { events, lines, ready, finished });
+        Self { shared, started: Once::new(), runtime: Tokio::try_current().ok() }
+    }
+
+    /// Runs the task of a stream. It is not one of its connection, which may be served in the background: in
+    /// its turn, others wait for it.
+    pub fn spawn(&self, stream: impl Future<Output = ()> + Send + 'static) {
+        match &self.runtime {
+            Some(runtime) => drop(runtime.spawn(stream)),
+            None => drop(tokio::spawn(stream)),
+        }
     }
 
     /// Gets in line for a stream that has seen all events before `from`. It gets its turn when there is
@@ -73,7 +87,7 @@ impl StreamTurns {
 
     fn start(&self) {
         self.started.call_once(|| {
-            tokio::spawn(rounds::run(self.shared.clone()));
+            self.spawn(rounds::run(self.shared.clone()));
         });
     }
 }

@@ -1,46 +1,55 @@
-//! [`SqliteStore`], the embedded implementation of [`Store`].
+//! [`SqliteView`], the [`View`] in a SQLite file.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rota_store::{Batch, CommitError, Committed, Loaded, Sink, Store, StoreError};
+use rota_store::{Applied, ApplyError, Batch, Loaded, Sink, StoreError, View};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use crate::checkpointer::{Checkpointer, Step};
-use crate::commit::Kept;
 use crate::internal_error::InternalError;
 use crate::lock::DirLock;
+use crate::log_start::{self, LogStart};
+use crate::portion::Kept;
 use crate::reserve::Reserve;
-use crate::{OpenError, Options, SqliteReader, checkpoint, commit, load, open};
+use crate::{OpenError, Options, SqliteReader, checkpoint, load, open, portion};
 
-/// The embedded store. Its futures are ready at once: every call does its work on the calling
+/// The view in a SQLite file. Its futures are ready at once: every call does its work on the calling
 /// thread.
-pub struct SqliteStore {
+pub struct SqliteView {
     checkpointer: Checkpointer,
     conn: Connection,
     path: PathBuf,
     reserve: Reserve,
     kept: Kept,
+    /// The number of the last batch that was applied.
+    applied: u64,
     // Declared last, to be dropped after the connections: closing any handle to a file releases
     // SQLite's locks on it.
     _file: Arc<File>,
     _lock: DirLock,
 }
 
-impl SqliteStore {
-    /// Opens the store in this directory. Creates a missing database and migrates an older format.
+impl SqliteView {
+    /// Opens the view in this directory. Creates a missing database and migrates an older format.
     pub fn open(dir: &Path, options: Options) -> Result<Self, OpenError> {
         let lock = open::lock(dir)?;
         let path = dir.join("rota.db");
-        let conn = open::writer(&path, options)?;
+        let conn = open::writer(&path)?;
         let file = File::open(&path).map_err(|error| OpenError::unusable(&path, error))?;
         let file = Arc::new(file);
         let checkpointer = open::checkpointer(&path, file.clone(), options)?;
         let reserve = Reserve::new(dir, options.reserve_bytes);
         reserve.restore();
+        let open_error = |error: InternalError| error.into_open_error(&path);
+        let applied = load::meta(&conn).map_err(open_error)?.number;
+        if checkpoint::passive(&conn).map_err(open_error)? {
+            checkpointer.set_durable(applied);
+        }
         Ok(Self {
+            applied,
             checkpointer,
             conn,
             path,
@@ -49,6 +58,16 @@ impl SqliteStore {
             _file: file,
             _lock: lock,
         })
+    }
+
+    /// Whether this database has a log, and where one must begin if not.
+    pub fn log_start(&self) -> Result<LogStart, StoreError> {
+        Ok(log_start::read(&self.conn)?)
+    }
+
+    /// Records durably that the log exists.
+    pub fn set_log_begun(&self) -> Result<(), StoreError> {
+        Ok(log_start::set_begun(&self.conn)?)
     }
 
     /// Whether the reserve is allocated, which fails on a nearly full disk.
@@ -63,8 +82,10 @@ impl SqliteStore {
     /// space it has, so small commits hardly need more.
     pub fn release_reserve(&self) -> bool {
         let released = self.reserve.release();
-        // If this fails, the next commit fails too, and returns the error.
-        let _ = checkpoint::truncate(&self.conn);
+        // If this fails, the next portion fails too, and returns the error.
+        if checkpoint::truncate(&self.conn).unwrap_or(false) {
+            self.checkpointer.set_durable(self.applied);
+        }
         released
     }
 
@@ -90,7 +111,11 @@ impl SqliteStore {
         match self.checkpointer.step(wal) {
             Step::Nothing => {}
             Step::Wake => self.checkpointer.wake(wal),
-            Step::CheckpointRest => checkpoint::passive(&self.conn)?,
+            Step::CheckpointRest => {
+                if checkpoint::passive(&self.conn)? {
+                    self.checkpointer.set_durable(self.applied);
+                }
+            }
         }
         Ok(())
     }
@@ -103,24 +128,33 @@ impl SqliteStore {
     }
 }
 
-impl Store for SqliteStore {
+impl View for SqliteView {
     type Reader = SqliteReader;
 
     async fn load(&mut self, sink: &mut dyn Sink) -> Result<Loaded, StoreError> {
         Ok(load::load(&mut self.conn, &self.path, sink)?)
     }
 
-    async fn commit(&mut self, batch: &Batch) -> Result<Committed, CommitError> {
+    async fn applied(&mut self) -> Result<u64, StoreError> {
+        Ok(self.applied)
+    }
+
+    async fn apply(&mut self, batches: &[Batch]) -> Result<Applied, ApplyError> {
         // Without checkpoints, the write-ahead log would fill the disk.
         if let Some(cause) = self.checkpointer.failure() {
-            return Err(CommitError::Fatal(cause));
+            return Err(ApplyError::Fatal(cause));
         }
-        let committed = commit::commit(&self.conn, &self.path, &mut self.kept, batch)?;
-        // The batch is committed, so the next commit reports this error.
+        let applied = portion::apply(&self.conn, &self.path, &mut self.kept, batches)?;
+        self.applied = batches.last().map_or(self.applied, |last| last.number);
+        // The batches are applied, so the next call reports this error.
         if let Err(error) = self.keep_wal_short() {
             self.checkpointer.fail(&error);
         }
-        Ok(committed)
+        Ok(applied)
+    }
+
+    fn durable(&self) -> u64 {
+        self.checkpointer.durable()
     }
 
     async fn tidy(&mut self) -> Result<(), StoreError> {
@@ -132,13 +166,13 @@ impl Store for SqliteStore {
     }
 
     fn release_reserve(&mut self) -> bool {
-        SqliteStore::release_reserve(self)
+        SqliteView::release_reserve(self)
     }
 
     /// Unused pages in the file count as free space: the file never shrinks, and new jobs use those
     /// pages first.
     fn restore_reserve(&mut self) -> bool {
-        SqliteStore::restore_reserve(self)
+        SqliteView::restore_reserve(self)
             || self.unused_bytes().is_ok_and(|unused| unused >= self.reserve.needed())
     }
 

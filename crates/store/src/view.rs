@@ -1,4 +1,4 @@
-//! The [`Store`] trait, which writes, and the [`Reader`] trait, which reads.
+//! The [`View`] trait, which applies batches, and the [`Reader`] trait, which reads.
 
 use std::future::Future;
 
@@ -7,12 +7,12 @@ use rota_model::usage::{Usage, UsagePer};
 use rota_model::{DeadShardId, DueReplay, JobId, Millis, Overdue, Seq};
 
 use crate::{
-    AuditPage, AuditQuery, Batch, Body, CommitError, Committed, Found, HistoryRow, ListPage,
+    Applied, ApplyError, AuditPage, AuditQuery, Batch, Body, Found, HistoryRow, ListPage,
     ListQuery, Loaded, Period, Record, Sink, StoreError,
 };
 
-/// A database that commits batches. There is one per server, on its own thread.
-pub trait Store: Send + 'static {
+/// A database that follows the log. There is one per server, on its own thread.
+pub trait View: Send + 'static {
     type Reader: Reader;
 
     /// Reads everything that the engine keeps in memory, in one sequential pass.
@@ -21,17 +21,24 @@ pub trait Store: Send + 'static {
         sink: &mut dyn Sink,
     ) -> impl Future<Output = Result<Loaded, StoreError>> + Send;
 
-    /// Commits a batch atomically. After `Ok`, it is as durable as the durability mode promises.
-    fn commit(
-        &mut self,
-        batch: &Batch,
-    ) -> impl Future<Output = Result<Committed, CommitError>> + Send;
+    /// The number of the newest batch that was applied.
+    fn applied(&mut self) -> impl Future<Output = Result<u64, StoreError>> + Send;
 
-    /// Does a bounded amount of maintenance. Called when there is nothing to commit.
+    /// Applies consecutive batches, all or none of them. After `Ok`, readers see them; a power cut may
+    /// still undo them, but only from some batch on and never one that [`durable`](Self::durable) has named.
+    fn apply(
+        &mut self,
+        batches: &[Batch],
+    ) -> impl Future<Output = Result<Applied, ApplyError>> + Send;
+
+    /// The number of the newest batch that survives a power cut. The log must keep all later ones.
+    fn durable(&self) -> u64;
+
+    /// Does a bounded amount of maintenance. Called when there is nothing to apply.
     fn tidy(&mut self) -> impl Future<Output = Result<(), StoreError>> + Send;
 
-    /// Frees the disk space reserved for emergencies after a commit failed with
-    /// [`CommitError::Full`]. Returns false if there was no reserve.
+    /// Frees the disk space reserved for emergencies when the disk is full. Returns false if there was no
+    /// reserve.
     fn release_reserve(&mut self) -> bool {
         false
     }
@@ -41,11 +48,11 @@ pub trait Store: Send + 'static {
         true
     }
 
-    /// Opens another reader. Every call on it sees all batches committed before the call.
+    /// Opens another reader. Every call on it sees all batches applied before the call.
     fn reader(&self) -> Result<Self::Reader, StoreError>;
 
-    /// Shuts the store down cleanly. Dropping it instead is equivalent to a crash: committed
-    /// batches survive, but the next start may take longer.
+    /// Shuts the view down cleanly: everything that was applied is durable. Dropping it instead is
+    /// equivalent to a crash, after which the log is applied again from [`durable`](Self::durable) on.
     fn close(self) -> impl Future<Output = Result<(), StoreError>> + Send;
 }
 

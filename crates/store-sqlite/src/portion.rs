@@ -1,10 +1,10 @@
-//! Committing a batch in one transaction, and classifying failures.
+//! Applying a portion of the log, one or more batches, in one transaction; and classifying failures.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-use rota_store::{Batch, CommitError, Committed};
+use rota_store::{Applied, ApplyError, Batch};
 use rusqlite::{Connection, ErrorCode};
 
 use crate::apply::Applier;
@@ -14,45 +14,54 @@ use crate::stored_bytes::ByteCounter;
 use crate::zones::OpenZones;
 use crate::{checkpoint, load, private_files};
 
-/// What is kept in memory between batches. A failed commit resets it, and the next one reads it from the
+/// What is kept in memory between portions. A failed one resets it, and the next one reads it from the
 /// database.
 #[derive(Default)]
 pub(crate) struct Kept {
-    /// The open zones after the previous batch; `None` if they must be read.
+    /// The open zones after the previous portion; `None` if they must be read.
     zones: Option<OpenZones>,
     bytes: ByteCounter,
 }
 
-/// Commits a batch.
-pub(crate) fn commit(
+/// Applies consecutive batches.
+pub(crate) fn apply(
     conn: &Connection,
     path: &Path,
     kept: &mut Kept,
-    batch: &Batch,
-) -> Result<Committed, CommitError> {
-    // If the batch fails, what is in memory no longer matches the database.
+    batches: &[Batch],
+) -> Result<Applied, ApplyError> {
+    let Some(first) = batches.first() else { return Ok(Applied::default()) };
+    // If the portion fails, what is in memory no longer matches the database.
     let before = std::mem::take(kept);
-    let written = write(conn, before, batch);
-    let (after, committed) = written.map_err(|error| roll_back(conn, path, batch, error))?;
+    let written = write(conn, before, batches);
+    let (after, applied) = written.map_err(|error| roll_back(conn, path, first.number, error))?;
     *kept = after;
-    Ok(committed)
+    Ok(applied)
 }
 
-fn write(conn: &Connection, kept: Kept, batch: &Batch) -> Result<(Kept, Committed), InternalError> {
+fn write(
+    conn: &Connection,
+    kept: Kept,
+    batches: &[Batch],
+) -> Result<(Kept, Applied), InternalError> {
     run(conn, "BEGIN IMMEDIATE")?;
     let Kept { zones, mut bytes } = kept;
     let mut zones = match zones {
         Some(zones) => zones,
         None => OpenZones::read(conn, load::meta(conn)?.next_seq)?,
     };
-    advance_meta(conn, batch)?;
-    let mut applier = Applier::new(conn, &mut zones, &mut bytes, batch.number)?;
-    applier.apply_all(&batch.mutations)?;
+    for batch in batches {
+        advance_meta(conn, batch)?;
+    }
+    let mut applier = Applier::new(conn, &mut zones, &mut bytes)?;
+    applier.apply_all(batches)?;
     drop(applier);
-    zones.advance(conn, key(batch.next_seq))?;
+    if let Some(last) = batches.last() {
+        zones.advance(conn, key(last.next_seq))?;
+    }
     let freed = bytes.finish(conn)?;
     run(conn, "COMMIT")?;
-    Ok((Kept { zones: Some(zones), bytes }, Committed { freed }))
+    Ok((Kept { zones: Some(zones), bytes }, Applied { freed }))
 }
 
 /// Stores the batch's number, time and next sequence number. Rejects a batch that does not follow
@@ -69,22 +78,23 @@ fn advance_meta(conn: &Connection, batch: &Batch) -> Result<(), InternalError> {
     Err(InternalError::Rejected(format!("batch {} does not follow batch {last}", batch.number)))
 }
 
-/// Rolls back a failed batch. Returns `Full` only if it is certain that nothing was written.
-fn roll_back(conn: &Connection, path: &Path, batch: &Batch, error: InternalError) -> CommitError {
-    let fatal = |why: &str| CommitError::Fatal(format!("batch {}: {error}{why}", batch.number));
+/// Rolls back a failed portion that begins with the batch `first`. Returns `Full` only if it is certain that
+/// nothing was written.
+fn roll_back(conn: &Connection, path: &Path, first: u64, error: InternalError) -> ApplyError {
+    let fatal = |why: &str| ApplyError::Fatal(format!("batch {first}: {error}{why}"));
     if !conn.is_autocommit() && run(conn, "ROLLBACK").is_err() && !conn.is_autocommit() {
         return fatal("; it could not be rolled back");
     }
     if !is_disk_full(&error, path) {
         return fatal("");
     }
-    let clean = load::meta(conn).is_ok_and(|meta| meta.number == batch.number.wrapping_sub(1));
+    let clean = load::meta(conn).is_ok_and(|meta| meta.number == first.wrapping_sub(1));
     if !clean {
         return fatal("; it is unknown whether it was written");
     }
     // If the WAL can be checkpointed, the next commits reuse its space.
     let _ = checkpoint::passive(conn);
-    CommitError::Full(error.to_string())
+    ApplyError::Full(error.to_string())
 }
 
 /// SQLite reports a full disk, except when it fails to grow its shared memory or hits a quota. In

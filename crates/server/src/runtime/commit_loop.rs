@@ -1,0 +1,188 @@
+//! The thread of the log: appends batches in order, which commits them, and releases their answers.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use rota_engine::Engine;
+use rota_log::{AppendError, Entry, Log};
+use rota_store::{Batch, Loaded, StoreError, encoding};
+use tokio::runtime::Handle as Tokio;
+use tokio::sync::mpsc;
+
+use super::Health;
+use super::ask::Unavailable;
+use super::mailbox::Mailbox;
+use super::queue::{Popped, Queue};
+use super::release::Release;
+use super::view_position::ViewPosition;
+use super::view_queue::{ViewQueue, ViewWork};
+use crate::identity::KeyTable;
+use crate::request_limits::TenantRequestLimits;
+
+/// Work for the thread of the log.
+pub(super) enum Work {
+    Commit(Batch, Release),
+    /// Answers without mutations, released after all batches before them are committed.
+    ReleaseOnly(Release),
+    /// Build an engine from the stored data.
+    Reload(Sender<Result<(Engine, Loaded), StoreError>>),
+    /// Check whether the disk has space again.
+    CheckSpace,
+    Close,
+}
+
+/// What the threads of the log and the view report to the engine thread.
+#[derive(Debug)]
+pub(super) enum StoreReport {
+    /// A batch was committed.
+    Committed,
+    /// The view has applied the batches up to this one, which removed so many bytes of tenants' jobs.
+    Applied(u64, rota_store::Applied),
+    /// The disk is full: neither this batch nor any after it was written.
+    DiskFull,
+    /// The disk has space again.
+    SpaceAvailable,
+    /// Work without a commit is finished.
+    Finished,
+}
+
+/// The log is settled, and its old segments are given up, after this long without work.
+const IDLE: Duration = Duration::from_millis(500);
+
+/// The state of the thread.
+pub(super) struct CommitLoop<L> {
+    pub log: L,
+    pub tokio: Tokio,
+    pub work: Arc<Queue<Work>>,
+    pub mailbox: Arc<Mailbox>,
+    pub committed: mpsc::UnboundedSender<Release>,
+    pub health: Health,
+    pub keys: Arc<KeyTable>,
+    pub request_limits: Arc<TenantRequestLimits>,
+    pub view: Arc<ViewQueue>,
+    pub position: Arc<ViewPosition>,
+    pub on_fatal: Box<dyn Fn(&str) + Send>,
+    /// The size of the last batch.
+    pub last_bytes: usize,
+}
+
+impl<L: Log> CommitLoop<L> {
+    pub fn run(mut self) {
+        // After a failed commit nothing is written until the engine has been rebuilt.
+        let mut failed = false;
+        loop {
+            let work = match self.work.pop(IDLE) {
+                Popped::Item(work) => work,
+                Popped::TimedOut => {
+                    self.tidy();
+                    continue;
+                }
+                Popped::Closed => break,
+            };
+            match work {
+                Work::Commit(_, release) | Work::ReleaseOnly(release) if failed => {
+                    release.fail(&Unavailable::NotWritten);
+                    self.mailbox.put_report(StoreReport::Finished);
+                }
+                Work::Commit(batch, release) => failed = !self.commit(batch, release),
+                Work::ReleaseOnly(release) => {
+                    self.release(release);
+                    self.mailbox.put_report(StoreReport::Finished);
+                }
+                Work::Reload(reply) => {
+                    failed = false;
+                    self.view.push(ViewWork::Load(reply));
+                }
+                Work::CheckSpace => self.view.push(ViewWork::CheckSpace),
+                Work::Close => break,
+            }
+        }
+        self.work.close();
+        self.view.push(ViewWork::Close);
+        if let Err(error) = self.tokio.block_on(self.log.close()) {
+            tracing::error!(%error, "the log was not closed in order; the next start recovers it");
+        }
+    }
+
+    /// Commits a batch and releases its answers. Returns false if it was not written.
+    fn commit(&mut self, batch: Batch, mut release: Release) -> bool {
+        let entry = self.encode(&batch);
+        match self.tokio.block_on(self.log.append(&entry)) {
+            Ok(()) => {
+                self.position.set_committed(batch.number);
+                self.keys.apply(std::mem::take(&mut release.keys));
+                self.request_limits.apply(std::mem::take(&mut release.request_limits));
+                let late = release.take_late_answers();
+                self.release(release);
+                self.mailbox.put_report(StoreReport::Committed);
+                self.view.push(ViewWork::Apply(batch, entry.payload.len(), late));
+                self.truncate();
+                self.make_room_for_view();
+                true
+            }
+            Err(AppendError::Full(cause)) => {
+                tracing::error!(%cause, "the disk is full: no new jobs are accepted until there is room");
+                self.health.set_disk_full(true);
+                self.view.push(ViewWork::ReleaseReserve);
+                release.fail(&Unavailable::NotWritten);
+                self.mailbox.put_report(StoreReport::DiskFull);
+                false
+            }
+            Err(error) => {
+                // It is unknown whether the batch was written, so nothing more may be answered.
+                (self.on_fatal)(&format!("batch {}: {error}", batch.number));
+                false
+            }
+        }
+    }
+
+    fn encode(&mut self, batch: &Batch) -> Entry {
+        // Batches that follow each other are about as long.
+        let mut payload = Vec::with_capacity(self.last_bytes + self.last_bytes / 4);
+        encoding::encode(batch, &mut payload);
+        self.last_bytes = payload.len();
+        Entry {
+            index: batch.number,
+            term: self.log.tip().term,
+            time: batch.now.0,
+            payload: payload.into(),
+        }
+    }
+
+    fn release(&self, release: Release) {
+        if !release.is_empty() {
+            let _ = self.committed.send(release);
+        }
+    }
+
+    /// Proves that the last record was acknowledged, so that damage to it cannot be taken for a torn write.
+    fn tidy(&mut self) {
+        match self.tokio.block_on(self.log.settle()) {
+            Ok(()) | Err(AppendError::Full(_)) => {}
+            Err(error) => (self.on_fatal)(&error.to_string()),
+        }
+        self.truncate();
+        self.make_room_for_view();
+    }
+
+    /// Gives up what the view no longer needs.
+    fn truncate(&mut self) {
+        let durable = self.position.durable();
+        if durable < self.log.first() {
+            return;
+        }
+        if let Err(error) = self.tokio.block_on(self.log.truncate(durable + 1)) {
+            tracing::warn!(%error, "old segments of the log could not be removed");
+        }
+    }
+
+    /// Leaves the view the space that is only prepared for later records.
+    fn make_room_for_view(&mut self) {
+        if self.position.is_short_of_space()
+            && let Err(error) = self.tokio.block_on(self.log.release_space())
+        {
+            tracing::warn!(%error, "spare segments of the log could not be removed");
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Applying to a view what it lacks of a log.
+
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use rota_log::{Entry, Log, LogError};
+use rota_store::encoding::decode;
+use rota_store::{ApplyError, Batch, View};
+
+use crate::OpenError;
+
+/// How far a replay has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    pub applied: u64,
+    pub last: u64,
+}
+
+/// Payloads that are applied in one transaction; fewer on a full disk.
+const PORTION_BYTES: usize = 4 << 20;
+const SMALL_PORTION_BYTES: usize = 64 << 10;
+
+/// Applies every record behind the last batch of the view. On a full disk, it goes on in the space of the reserve and
+/// of what is prepared for the log.
+pub fn replay<L: Log, V: View>(
+    log: &mut L,
+    view: &mut V,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(), OpenError> {
+    let last = log.tip().index;
+    let mut applied = ready(view.applied())?;
+    let mut portion = PORTION_BYTES;
+    while applied < last {
+        progress(Progress { applied, last });
+        let entries = ready(log.read(applied + 1, portion)).map_err(OpenError::Replay)?;
+        let batches = entries.iter().map(batch).collect::<Result<Vec<_>, _>>()?;
+        match ready(view.apply(&batches)) {
+            Ok(_) => applied = batches.last().map_or(last, |batch| batch.number),
+            Err(ApplyError::Full(_)) if portion == PORTION_BYTES => {
+                portion = SMALL_PORTION_BYTES;
+            }
+            Err(cause) => return Err(OpenError::Apply { index: applied + 1, cause }),
+        }
+        if portion == SMALL_PORTION_BYTES {
+            make_room(log, view).map_err(OpenError::Replay)?;
+        }
+    }
+    progress(Progress { applied, last });
+    Ok(())
+}
+
+/// Frees the disk space that is kept for emergencies or later records.
+fn make_room<L: Log, V: View>(log: &mut L, view: &mut V) -> Result<(), LogError> {
+    view.release_reserve();
+    ready(log.truncate(view.durable() + 1))?;
+    ready(log.release_space())
+}
+
+fn batch(entry: &Entry) -> Result<Batch, OpenError> {
+    decode(entry.payload.clone()).map_err(|cause| OpenError::Decode { index: entry.index, cause })
+}
+
+/// The embedded log and view do their work on the calling thread, so their futures are ready at once.
+fn ready<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return output;
+        }
+        std::thread::yield_now();
+    }
+}
