@@ -109,7 +109,7 @@ fn failed(error: &dyn std::fmt::Display) -> BenchError {
 
 fn append(log: &mut SegmentLog, batch: &Batch) -> Result<(), BenchError> {
     let mut payload = Vec::new();
-    encoding::encode(batch, &mut payload);
+    encoding::encode(batch, &[], &mut payload);
     let term = log.tip().term;
     let entry = Entry { index: batch.number, term, time: batch.now.0, payload: payload.into() };
     ready(log.append(&entry)).map_err(|error| failed(&error))
@@ -192,7 +192,7 @@ impl Workload {
     fn batch(&mut self, mutations: Vec<Mutation>) -> Batch {
         self.number += 1;
         let now = Millis(EPOCH + self.number as i64);
-        Batch { number: self.number, now, next_seq: Seq(self.enqueued), mutations }
+        Batch { number: self.number, now, next_seq: Seq(self.enqueued), event_count: 0, mutations }
     }
 
     fn insert(&mut self) -> Mutation {

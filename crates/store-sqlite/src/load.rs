@@ -28,15 +28,18 @@ pub(crate) fn load(
 }
 
 pub(crate) fn meta(conn: &Connection) -> Result<Loaded, InternalError> {
-    read_meta(conn, "SELECT number, now, next_seq, id_key FROM meta")
+    read_meta(conn, "SELECT number, now, next_seq, id_key, event_count FROM meta")
 }
 
 /// Reads `meta` from a file of an older format, such as a backup that is being checked.
 pub(crate) fn meta_of(conn: &Connection, format: u32) -> Result<Loaded, InternalError> {
-    if format >= migrate::SEALED_IDS {
-        return meta(conn);
+    match format {
+        migrate::LOG.. => meta(conn),
+        migrate::SEALED_IDS.. => {
+            read_meta(conn, "SELECT number, now, next_seq, id_key, 0 FROM meta")
+        }
+        _ => read_meta(conn, "SELECT number, now, next_seq, 0, 0 FROM meta"),
     }
-    read_meta(conn, "SELECT number, now, next_seq, 0 FROM meta")
 }
 
 fn read_meta(conn: &Connection, sql: &str) -> Result<Loaded, InternalError> {
@@ -49,6 +52,7 @@ fn read_meta(conn: &Connection, sql: &str) -> Result<Loaded, InternalError> {
         now: Millis(row.get(1)?),
         next_seq: row::seq(row.get(2)?),
         id_key: IdKey(row.get::<_, i64>(3)? as u64),
+        event_count: row.get::<_, i64>(4)? as u64,
     })
 }
 

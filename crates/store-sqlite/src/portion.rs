@@ -69,8 +69,16 @@ fn write(
 fn advance_meta(conn: &Connection, batch: &Batch) -> Result<(), InternalError> {
     let previous = batch.number.wrapping_sub(1) as i64;
     let changed = conn
-        .prepare_cached("UPDATE meta SET number = ?1, now = ?2, next_seq = ?3 WHERE number = ?4")?
-        .execute((batch.number as i64, batch.now.0, key(batch.next_seq), previous))?;
+        .prepare_cached(
+            "UPDATE meta SET number = ?1, now = ?2, next_seq = ?3, event_count = ?4 WHERE number = ?5",
+        )?
+        .execute((
+            batch.number as i64,
+            batch.now.0,
+            key(batch.next_seq),
+            batch.event_count as i64,
+            previous,
+        ))?;
     if changed == 1 {
         return Ok(());
     }

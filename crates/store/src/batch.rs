@@ -13,6 +13,8 @@ pub struct Batch {
     pub now: Millis,
     /// The sequence number of the next job to be inserted.
     pub next_seq: Seq,
+    /// How many events there have been, with those of this batch. They are numbered from 1 through all batches.
+    pub event_count: u64,
     /// The changes, to be applied in this order.
     pub mutations: Vec<Mutation>,
 }

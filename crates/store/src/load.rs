@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use rota_model::{Class, ClassId, IdKey, Live, Millis, Seq, TenantId};
 
-use crate::{Counts, HistoryRow, RowKind};
+use crate::{Batch, Counts, HistoryRow, RowKind};
 
 /// Receives the stored state in this order: classes, stored bytes, named rows, unfinished jobs by sequence
 /// number, recent statistics, journal.
@@ -30,6 +30,17 @@ pub struct Loaded {
     pub number: u64,
     pub now: Millis,
     pub next_seq: Seq,
+    /// How many events there have been.
+    pub event_count: u64,
     /// The key that seals sequence numbers in job ids. It is created with the store and never changes.
     pub id_key: IdKey,
+}
+
+impl Loaded {
+    /// The position behind a batch.
+    #[must_use]
+    pub fn after(self, batch: &Batch) -> Self {
+        let &Batch { number, now, next_seq, event_count, .. } = batch;
+        Self { number, now, next_seq, event_count, ..self }
+    }
 }

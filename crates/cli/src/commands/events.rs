@@ -21,8 +21,8 @@ Examples:
   rota events --follow --type 'job.*' --queue email
   rota events --follow --type job.discarded --json | jq -r .subject
 
-Events are kept in memory only: the server forgets old ones, and all when it restarts. With --json, a
-list is one document, and --follow prints one event per line.";
+The server keeps recent events only, also over a restart. With --json, a list is one document, and
+--follow prints one event per line.";
 
 const LONGEST_PAGE: u32 = 1_000;
 const RETRY_AFTER: Duration = Duration::from_secs(1);
@@ -76,8 +76,7 @@ impl Events {
     }
 }
 
-/// The last events after the cursor that match, oldest first, and the cursor behind them. After a restart
-/// of the server, the cursor is unknown to it, and these are all events since then.
+/// The last events after the cursor that match, oldest first, and the cursor behind them.
 async fn recent(
     client: &Client,
     filter: &EventFilter,
@@ -146,8 +145,8 @@ async fn follow(
     }
 }
 
-/// Prints the events since the connection was lost. A stream that is opened with a cursor from before a
-/// restart of the server would go on from now.
+/// Prints the events since the connection was lost. If the server does not know the cursor, because its data was
+/// replaced, a stream would go on from now.
 async fn catch_up(
     client: &Client,
     filter: &EventFilter,

@@ -54,7 +54,9 @@ fn results(report: &Value) -> &[Value] {
     for result in results {
         assert!(result["name"].is_string(), "{result}");
         assert!(result["unit"].is_string(), "{result}");
-        assert!(result["value"].as_f64().unwrap() >= 0.0, "{result}");
+        // A difference may be negative: on a busy machine, the slower way may win.
+        let is_difference = result["name"].as_str().is_some_and(|name| name.starts_with("added "));
+        assert!(is_difference || result["value"].as_f64().unwrap() >= 0.0, "{result}");
     }
     results
 }
@@ -225,7 +227,7 @@ fn a_gateway_is_compared_with_its_region() {
     let through = named(&report, "enqueue through a gateway");
     assert!(through["ratio"]["value"].as_f64().unwrap() > 0.0, "{through}");
     assert_times(through);
-    assert!(named(&report, "added at the median")["value"].is_f64(), "{report}");
+    assert!(named(&report, "added at the median")["value"].is_number(), "{report}");
     for regions in [100, 1000] {
         let routed = named(&report, &format!("route by affinity, {regions} regions"));
         assert!(routed["value"].as_f64().unwrap() > 0.0, "{routed}");

@@ -46,7 +46,8 @@ fn jobs_go_on_elsewhere_and_pinned_ones_are_refused_until_the_region_is_back() {
     let seen = demo(&["--duration", "8s", "--json"], None).json();
     let number = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("{seen}"));
     assert_eq!(number(&seen["not_taken"]), 0, "{seen}");
-    assert_eq!(number(&seen["not_run"]), 0, "{seen}");
+    // The one that may have been on its way to the worker when the region was killed is reserved for it.
+    assert!(number(&seen["not_run"]) <= 1, "{seen}");
     assert!(number(&seen["pins_refused"]) > 0, "{seen}");
     assert!(seen["last_refusal"].as_str().unwrap().contains("region 'eu-west-1'"), "{seen}");
     let [eu, us, _ap] = &seen["regions"].as_array().unwrap()[..] else { panic!("{seen}") };

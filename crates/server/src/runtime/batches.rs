@@ -32,16 +32,20 @@ impl<R: Reader> EngineLoop<R> {
     }
 
     fn take_work(&mut self) -> Work {
-        let release = std::mem::take(&mut self.release);
-        if self.batch.mutations.is_empty() {
+        let mut release = std::mem::take(&mut self.release);
+        // Events are committed, too: they have the same numbers after a restart.
+        if self.batch.mutations.is_empty() && release.events.is_empty() {
             return Work::ReleaseOnly(release);
         }
+        release.first_event = self.event_count + 1;
+        self.event_count += release.events.len() as u64;
         self.engine.seal(self.last_batch + 1, &mut self.batch.mutations);
         let mutations = std::mem::take(&mut self.batch.mutations);
         let batch = Batch {
             number: self.last_batch + 1,
             now: self.engine.now().wall,
             next_seq: self.engine.next_seq(),
+            event_count: self.event_count,
             mutations,
         };
         self.last_batch += 1;
@@ -82,7 +86,7 @@ impl<R: Reader> EngineLoop<R> {
         match reloaded.recv() {
             Ok(Ok((engine, loaded))) => {
                 self.engine = engine;
-                self.last_batch = loaded.number;
+                (self.last_batch, self.event_count) = (loaded.number, loaded.event_count);
                 self.in_flight = InFlight::new(fastrand::u64(..));
                 self.resolver.reset();
                 // The seqs of jobs that were not written will be assigned again.
@@ -118,6 +122,7 @@ mod tests {
     use super::super::ask::{Ask, CallerScope, Input};
     use super::super::body_cache::BodyCache;
     use super::super::commit_loop::CommitLoop;
+    use super::super::events::EventEncoder;
     use super::super::mailbox::{Mail, Mailbox};
     use super::super::pacing::Pacing;
     use super::super::queue::Queue;
@@ -176,6 +181,7 @@ mod tests {
             view: queue,
             position,
             on_fatal: Box::new(|cause| panic!("{cause}")),
+            event_encoder: EventEncoder::default(),
             last_bytes: 0,
         };
         let (engine, loaded) = view_loop.load().unwrap();
@@ -188,6 +194,7 @@ mod tests {
             bodies: BodyCache::new(1_000),
             in_flight: InFlight::new(1),
             last_batch: loaded.number,
+            event_count: loaded.event_count,
             batch: Batch::default(),
             release: Release::default(),
             deletions: 0,

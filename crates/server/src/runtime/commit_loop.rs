@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use rota_engine::Engine;
+use rota_engine::{Engine, Event};
 use rota_log::{AppendError, Entry, Log};
 use rota_store::{Batch, Loaded, StoreError, encoding};
 use tokio::runtime::Handle as Tokio;
@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 
 use super::Health;
 use super::ask::Unavailable;
+use super::events::EventEncoder;
 use super::mailbox::Mailbox;
 use super::queue::{Popped, Queue};
 use super::release::Release;
@@ -23,7 +24,7 @@ use crate::request_limits::TenantRequestLimits;
 /// Work for the thread of the log.
 pub(super) enum Work {
     Commit(Batch, Release),
-    /// Answers without mutations, released after all batches before them are committed.
+    /// Answers without mutations and events, released after all batches before them are committed.
     ReleaseOnly(Release),
     /// Build an engine from the stored data.
     Reload(Sender<Result<(Engine, Loaded), StoreError>>),
@@ -63,6 +64,7 @@ pub(super) struct CommitLoop<L> {
     pub view: Arc<ViewQueue>,
     pub position: Arc<ViewPosition>,
     pub on_fatal: Box<dyn Fn(&str) + Send>,
+    pub event_encoder: EventEncoder,
     /// The size of the last batch.
     pub last_bytes: usize,
 }
@@ -107,7 +109,7 @@ impl<L: Log> CommitLoop<L> {
 
     /// Commits a batch and releases its answers. Returns false if it was not written.
     fn commit(&mut self, batch: Batch, mut release: Release) -> bool {
-        let entry = self.encode(&batch);
+        let entry = self.encode(&batch, &release.events);
         match self.tokio.block_on(self.log.append(&entry)) {
             Ok(()) => {
                 self.position.set_committed(batch.number);
@@ -137,10 +139,10 @@ impl<L: Log> CommitLoop<L> {
         }
     }
 
-    fn encode(&mut self, batch: &Batch) -> Entry {
+    fn encode(&mut self, batch: &Batch, events: &[Event]) -> Entry {
         // Batches that follow each other are about as long.
         let mut payload = Vec::with_capacity(self.last_bytes + self.last_bytes / 4);
-        encoding::encode(batch, &mut payload);
+        encoding::encode(batch, self.event_encoder.encode(events), &mut payload);
         self.last_bytes = payload.len();
         Entry {
             index: batch.number,

@@ -35,6 +35,8 @@ pub(super) struct EngineLoop<R> {
     pub in_flight: InFlight,
     /// The number of the last batch that was submitted to the log.
     pub last_batch: u64,
+    /// How many events there have been in these batches.
+    pub event_count: u64,
     /// The batch that is being collected, and the answers and events that wait for its commit.
     pub batch: Batch,
     pub release: Release,

@@ -19,6 +19,8 @@ pub(super) struct Release {
     /// when it has applied them.
     pub late_answers: Vec<(oneshot::Sender<Answer>, Answer)>,
     pub events: Vec<Event>,
+    /// The number of the first event.
+    pub first_event: u64,
     /// Changes of API keys. They are applied before the answers are given.
     pub keys: Vec<KeyChange>,
     /// The same for tenants' limits on requests.
@@ -51,7 +53,7 @@ pub(super) async fn run(
     mailbox: Arc<Mailbox>,
 ) {
     while let Some(release) = committed.recv().await {
-        events.publish(release.events);
+        events.publish(release.first_event, release.events);
         let mut undelivered = Vec::new();
         for (responder, answer) in release.answers {
             if let Err(Answer::Fetched(jobs)) = responder.send(answer) {

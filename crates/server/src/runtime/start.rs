@@ -16,6 +16,7 @@ use super::archive::Archive;
 use super::body_cache::BodyCache;
 use super::commit_loop::CommitLoop;
 use super::engine_loop::EngineLoop;
+use super::events::EventEncoder;
 use super::isolation_mismatch::IsolationMismatch;
 use super::lookups::Lookups;
 use super::mailbox::Mailbox;
@@ -110,7 +111,6 @@ impl Runtime {
         let view_queue = Arc::new(ViewQueue::new(options.view_bytes));
         let reads = Arc::new(FairReads::new(lookups.clone(), position.clone()));
         let (committed, releases) = mpsc::unbounded_channel::<Release>();
-        let events = Arc::new(Events::new(options.events));
         let resolver = Resolver::new(view.reader()?, tokio.clone(), lookups.clone());
         let readers = (0..READERS).map(|_| view.reader()).collect::<Result<Vec<_>, _>>()?;
         let keys = Arc::new(KeyTable::default());
@@ -128,7 +128,7 @@ impl Runtime {
             health: health.clone(),
             on_fatal: boxed(&options.on_fatal),
         };
-        let commit_loop = CommitLoop {
+        let mut commit_loop = CommitLoop {
             log,
             tokio: tokio.clone(),
             work: work.clone(),
@@ -140,11 +140,18 @@ impl Runtime {
             view: view_queue.clone(),
             position: position.clone(),
             on_fatal: boxed(&options.on_fatal),
+            event_encoder: EventEncoder::default(),
             last_bytes: 0,
         };
         let (engine, loaded) = tokio::task::block_in_place(|| view_loop.load())?;
         if let Some(mismatch) = engine.isolation_mismatch() {
             return Err(StartError::IsolationMismatch(IsolationMismatch(mismatch)));
+        }
+        let events = Arc::new(Events::new(options.events, loaded.event_count, loaded.id_key));
+        let restored =
+            tokio::task::block_in_place(|| tokio.block_on(events.restore(&mut commit_loop.log)));
+        if let Err(error) = restored {
+            tracing::warn!(%error, "recent events could not be read from the log; event streams miss them");
         }
         let stored = engine.keys().map(|key| KeyChange::Put(Box::new(key.clone())));
         keys.apply(stored.collect());
@@ -158,6 +165,7 @@ impl Runtime {
             bodies: BodyCache::new(options.cache_bytes),
             in_flight: InFlight::new(seed),
             last_batch: loaded.number,
+            event_count: loaded.event_count,
             batch: Batch::default(),
             release: Release::default(),
             deletions: 0,

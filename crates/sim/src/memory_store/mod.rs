@@ -56,8 +56,7 @@ impl MemoryStore {
         {
             return Err(format!("job {seq} is not below {}", batch.next_seq));
         }
-        self.meta =
-            Loaded { number: batch.number, now: batch.now, next_seq: batch.next_seq, ..self.meta };
+        self.meta = self.meta.after(batch);
         Ok(Applied { freed: freed.into_iter().collect() })
     }
 

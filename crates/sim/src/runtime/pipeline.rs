@@ -56,6 +56,7 @@ impl Runtime {
             number: sealed.number,
             now: sealed.now,
             next_seq: sealed.next_seq,
+            event_count: 0,
             mutations: mutations.cloned().collect(),
         })?;
         sealed.committed = committed;

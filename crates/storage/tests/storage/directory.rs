@@ -74,7 +74,7 @@ pub fn commit(storage: &mut Storage, numbers: std::ops::RangeInclusive<u64>, app
     for number in numbers {
         let batch = batch(number);
         let mut payload = Vec::new();
-        encoding::encode(&batch, &mut payload);
+        encoding::encode(&batch, &[], &mut payload);
         let term = storage.log.tip().term;
         let entry = Entry { index: number, term, time: batch.now.0, payload: payload.into() };
         ready(storage.log.append(&entry)).unwrap();
@@ -93,7 +93,7 @@ pub fn close(storage: Storage) {
 pub fn batch(number: u64) -> Batch {
     let mutations =
         vec![Mutation::Put(RowKind::Setting, format!("batch-{number}").into(), "{}".into())];
-    Batch { number, now: Millis(number as i64), next_seq: Seq(0), mutations }
+    Batch { number, now: Millis(number as i64), next_seq: Seq(0), event_count: 0, mutations }
 }
 
 /// The names of the batches that the view has a trace of.

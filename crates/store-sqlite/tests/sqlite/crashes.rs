@@ -45,5 +45,5 @@ fn copy(directory: &Directory) -> Directory {
 
 fn batch(number: u64) -> Batch {
     let setting = Mutation::Put(RowKind::Setting, "number".into(), number.to_string().into());
-    Batch { number, now: Millis(1), next_seq: Seq(0), mutations: vec![setting] }
+    Batch { number, now: Millis(1), next_seq: Seq(0), event_count: 0, mutations: vec![setting] }
 }

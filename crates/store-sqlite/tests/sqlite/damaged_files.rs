@@ -128,7 +128,7 @@ fn use_it(directory: &Directory) -> Result<(), String> {
 }
 
 fn batch(number: u64, mutations: Vec<Mutation>) -> Batch {
-    Batch { number, now: Millis(1), next_seq: Seq(1000), mutations }
+    Batch { number, now: Millis(1), next_seq: Seq(1000), event_count: 0, mutations }
 }
 
 fn insert(seq: u64) -> Mutation {

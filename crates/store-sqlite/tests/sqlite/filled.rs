@@ -91,7 +91,13 @@ fn audit_log() -> Vec<Mutation> {
 }
 
 pub fn batch(number: u64, mutations: Vec<Mutation>) -> Batch {
-    Batch { number, now: Millis(1_700_000_000_000), next_seq: Seq(JOBS + 1000), mutations }
+    Batch {
+        number,
+        now: Millis(1_700_000_000_000),
+        next_seq: Seq(JOBS + 1000),
+        event_count: 0,
+        mutations,
+    }
 }
 
 pub fn insert(seq: u64) -> Mutation {

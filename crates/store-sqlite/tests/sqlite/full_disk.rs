@@ -157,7 +157,7 @@ fn found(reader: &mut impl Reader, number: u64) -> bool {
 
 fn purge(number: u64, seqs: impl Iterator<Item = u64>) -> Batch {
     let mutations = seqs.map(|seq| Mutation::Delete(Seq(seq))).collect();
-    Batch { number, now: Millis(1), next_seq: Seq(number), mutations }
+    Batch { number, now: Millis(1), next_seq: Seq(number), event_count: 0, mutations }
 }
 
 /// A batch with one job of 40 KiB, whose sequence number is the batch's number.
@@ -173,5 +173,5 @@ fn batch(number: u64) -> Batch {
     };
     let live = Live::ready(seq, ClassId(1), Millis(1), 40 << 10);
     let mutations = vec![Mutation::Insert(new, live.into())];
-    Batch { number, now: Millis(1), next_seq: Seq(number + 1), mutations }
+    Batch { number, now: Millis(1), next_seq: Seq(number + 1), event_count: 0, mutations }
 }

@@ -72,7 +72,8 @@ fn jobs_of_an_older_format_report_their_size() {
             Mutation::Postpone { seq: Seq(3), due: Millis(90) },
             Mutation::Journal(Bytes::from_static(b"entry")),
         ];
-        let batch = Batch { number: 8, now: Millis(80), next_seq: Seq(4), mutations };
+        let batch =
+            Batch { number: 8, now: Millis(80), next_seq: Seq(4), event_count: 0, mutations };
         block_on(store.apply(&[batch])).unwrap();
         let due = Some(Millis(90));
         let later = Live { state: State::Scheduled, due, marked: true, ..short };
@@ -101,7 +102,8 @@ fn jobs_of_an_older_format_have_no_pool_until_they_are_claimed() {
             pool: Some(pool.clone()),
         };
         let mutations = vec![Mutation::Claim(claim)];
-        let batch = Batch { number: 8, now: Millis(80), next_seq: Seq(4), mutations };
+        let batch =
+            Batch { number: 8, now: Millis(80), next_seq: Seq(4), event_count: 0, mutations };
         block_on(store.apply(&[batch])).unwrap();
         block_on(store.close()).unwrap();
         assert_sound(&directory);
@@ -152,7 +154,8 @@ fn usage_is_kept_in_a_file_of_an_older_format() {
         let (tenant, at) = (TenantId::parse("acme").unwrap(), Millis(0));
         let usage = Usage { enqueued: 3, ..Usage::default() };
         let mutations = vec![Mutation::AddUsage(UsageRow { tenant: tenant.clone(), at, usage })];
-        let batch = Batch { number: 8, now: Millis(80), next_seq: Seq(4), mutations };
+        let batch =
+            Batch { number: 8, now: Millis(80), next_seq: Seq(4), event_count: 0, mutations };
         block_on(store.apply(&[batch])).unwrap();
         let mut reader = store.reader().unwrap();
         for per in UsagePer::ALL {

@@ -96,7 +96,7 @@ fn a_path_that_is_a_file_is_unusable() {
 }
 
 fn first_batch() -> Batch {
-    Batch { number: 1, now: Millis(1), next_seq: Seq(1), mutations: vec![] }
+    Batch { number: 1, now: Millis(1), next_seq: Seq(1), event_count: 0, mutations: vec![] }
 }
 
 fn refused(directory: &Directory) -> OpenError {

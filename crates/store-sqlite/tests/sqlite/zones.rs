@@ -30,7 +30,7 @@ impl Filling {
     fn commit(&mut self, mutations: Vec<Mutation>) -> Result<(), rota_store::ApplyError> {
         let now = Millis(1_700_000_000_000);
         let number = self.number + 1;
-        let batch = Batch { number, now, next_seq: Seq(self.next_seq), mutations };
+        let batch = Batch { number, now, next_seq: Seq(self.next_seq), event_count: 0, mutations };
         block_on(self.store.apply(&[batch]))?;
         self.number = number;
         Ok(())
@@ -142,6 +142,7 @@ fn migration_builds_the_zones() {
     conn.execute_batch(
         "DROP TABLE zones; DROP TABLE usage; DROP TABLE dead; DROP TABLE replays; DROP TABLE audit; ALTER TABLE live DROP COLUMN pool; \
          ALTER TABLE meta DROP COLUMN term; ALTER TABLE meta DROP COLUMN log_base; \
+         ALTER TABLE meta DROP COLUMN event_count; \
          PRAGMA user_version = 4",
     )
     .unwrap();

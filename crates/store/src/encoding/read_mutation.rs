@@ -7,7 +7,7 @@ use rota_model::usage::{Usage, UsagePer, UsageRow};
 use rota_model::{Class, DeadRow, DeadShardId, Ending, ErrorRow, JobId, Live, State};
 
 use super::DecodeError;
-use super::read::Input;
+use super::input::Input;
 use super::write_mutation::code;
 use crate::{
     Backoff, Claim, Counts, Finish, HistoryRow, Mutation, NewRow, Period, Ready, Rewrite, RowKind,

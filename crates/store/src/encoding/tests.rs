@@ -5,7 +5,7 @@ use rota_model::audit::{AuditHash, AuditRow};
 use rota_model::usage::{Usage, UsagePer, UsageRow};
 use rota_model::{ClassId, DeadRow, DeadShardId, Ending, Millis, Seq, State, TenantId};
 
-use super::{DecodeError, decode, encode};
+use super::{DecodeError, decode, decode_events, encode};
 use crate::suite::sample;
 use crate::{
     Backoff, Batch, Counts, Finish, HistoryRow, Mutation, Period, Ready, Rewrite, RowKind, Undo,
@@ -122,12 +122,13 @@ fn claim_without_names() -> Mutation {
 }
 
 fn batch() -> Batch {
-    Batch { number: 300, now: Millis(-5), next_seq: Seq(1 << 40), mutations: mutations() }
+    let (now, next_seq) = (Millis(-5), Seq(1 << 40));
+    Batch { number: 300, now, next_seq, event_count: 1 << 41, mutations: mutations() }
 }
 
 fn encoded(batch: &Batch) -> Vec<u8> {
     let mut bytes = Vec::new();
-    encode(batch, &mut bytes);
+    encode(batch, b"events", &mut bytes);
     bytes
 }
 
@@ -136,10 +137,17 @@ fn every_mutation_is_read_as_it_was_written() {
     let written = batch();
     let read = decode(encoded(&written).into()).unwrap();
     assert_eq!((read.number, read.now, read.next_seq), (300, Millis(-5), Seq(1 << 40)));
+    assert_eq!(read.event_count, 1 << 41);
     assert_eq!(read.mutations.len(), written.mutations.len());
     for (read, written) in read.mutations.iter().zip(&written.mutations) {
         assert_eq!(format!("{read:?}"), format!("{written:?}"));
     }
+}
+
+#[test]
+fn events_are_read_without_the_batch() {
+    let read = decode_events(encoded(&batch()).into());
+    assert_eq!(read, Ok((1 << 41, Bytes::from_static(b"events"))));
 }
 
 /// The compiler names this test when a mutation is added.

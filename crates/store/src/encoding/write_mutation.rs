@@ -4,7 +4,7 @@ use rota_model::audit::AuditRow;
 use rota_model::usage::UsageRow;
 use rota_model::{DeadRow, Live};
 
-use super::write::Output;
+use super::output::Output;
 use crate::{Backoff, Claim, Counts, Finish, HistoryRow, Mutation, NewRow, Ready, Undo};
 
 /// The codes of the mutations, shared with `read_mutation`.

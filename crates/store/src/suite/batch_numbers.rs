@@ -7,19 +7,21 @@ use super::driver::Driver;
 use super::sample::{everything, insert};
 use crate::{ApplyError, Batch, Loaded};
 
-pub fn batch_number_time_and_next_seq_are_stored<F: Fixture>(fixture: &F) {
+pub fn the_position_of_a_batch_is_stored<F: Fixture>(fixture: &F) {
     let mut driver = Driver::open(fixture);
     for number in 1..=3 {
         let batch = Batch {
             number,
             now: Millis(1000 * number as i64),
             next_seq: Seq(10 * number),
+            event_count: 7 * number,
             mutations: Vec::new(),
         };
         driver.try_commit(&batch).expect("an empty batch commits");
     }
     let id_key = driver.last.id_key;
-    let expected = Loaded { number: 3, now: Millis(3000), next_seq: Seq(30), id_key };
+    let (now, next_seq) = (Millis(3000), Seq(30));
+    let expected = Loaded { number: 3, now, next_seq, event_count: 21, id_key };
     assert_eq!(driver.load().loaded, expected);
     let mut driver = driver.close_and_reopen();
     assert_eq!(driver.load().loaded, expected);

@@ -57,6 +57,7 @@ impl<'f, F: Fixture> Driver<'f, F> {
             number: self.last.number + 1,
             now: self.last.now.saturating_add_ms(1),
             next_seq: inserted.max().unwrap_or_default().max(self.last.next_seq),
+            event_count: self.last.event_count + 2,
             mutations,
         }
     }
@@ -73,8 +74,7 @@ impl<'f, F: Fixture> Driver<'f, F> {
 
     pub(super) fn try_commit(&mut self, batch: &Batch) -> Result<Applied, ApplyError> {
         let committed = self.fixture.block_on(self.store.apply(std::slice::from_ref(batch)))?;
-        self.last =
-            Loaded { number: batch.number, now: batch.now, next_seq: batch.next_seq, ..self.last };
+        self.last = self.last.after(batch);
         Ok(committed)
     }
 
@@ -85,8 +85,7 @@ impl<'f, F: Fixture> Driver<'f, F> {
     /// Adds a batch to the portion that [`apply_gathered`](Self::apply_gathered) applies.
     pub(super) fn gather(&mut self, mutations: Vec<Mutation>) {
         let batch = self.next_batch(mutations);
-        self.last =
-            Loaded { number: batch.number, now: batch.now, next_seq: batch.next_seq, ..self.last };
+        self.last = self.last.after(&batch);
         self.gathered.push(batch);
     }
 

@@ -119,7 +119,7 @@ macro_rules! store_tests {
             journal_entries_are_stored_by_batch_number
             trimming_removes_earlier_journal_entries
             a_batch_has_at_most_one_journal_entry
-            batch_number_time_and_next_seq_are_stored
+            the_position_of_a_batch_is_stored
             a_batch_out_of_sequence_is_rejected
             a_batch_is_all_or_nothing
             contradictory_mutations_are_rejected

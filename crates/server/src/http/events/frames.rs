@@ -137,10 +137,10 @@ mod tests {
 
     #[test]
     fn an_event_is_rendered_once_however_many_streams_there_are() {
-        let (events, frames, renders) = (Events::new(1_000), Frames::default(), Cell::new(0));
+        let (events, frames, renders) = (Events::empty(1_000), Frames::default(), Cell::new(0));
         let tenant = TenantId::parse("a").unwrap();
         let kind = EventKind::TenantCreated { tenant };
-        events.publish(vec![Event { at: Millis(1), kind }; 300]);
+        events.publish_next(vec![Event { at: Millis(1), kind }; 300]);
         for _ in 0..100 {
             let mut from = 1;
             while let Some(chunk) = events.look(from).chunk {
@@ -169,10 +169,10 @@ mod tests {
 
     #[test]
     fn few_chunks_are_kept() {
-        let (events, frames) = (Events::new(100_000), Frames::default());
+        let (events, frames) = (Events::empty(100_000), Frames::default());
         let tenant = TenantId::parse("a").unwrap();
         let event = Event { at: Millis(1), kind: EventKind::TenantCreated { tenant } };
-        (0..100).for_each(|_| events.publish(vec![event.clone(); CHUNK]));
+        (0..100).for_each(|_| events.publish_next(vec![event.clone(); CHUNK]));
         let mut from = 1;
         while let Some(chunk) = events.look(from).chunk {
             let shared = frames.of(chunk.first());

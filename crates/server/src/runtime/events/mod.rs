@@ -3,6 +3,8 @@
 mod about;
 mod filter;
 mod opaque;
+mod record;
+mod restore;
 mod ring;
 mod stream_turns;
 
@@ -10,12 +12,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rota_engine::Event;
-use rota_model::{JobId, Millis, Seq};
+use rota_model::{IdKey, JobId, Millis, Seq};
 use tokio::sync::watch;
 
 pub use about::{About, Change, NAMES, Subject, ends_job};
 pub use filter::{EventFilter, TypeFilter};
 use opaque::OpaqueNumbers;
+pub(super) use record::EventEncoder;
 use ring::Ring;
 pub use ring::{CHUNK, Chunk, Name, Names};
 pub use stream_turns::{JobEnd, StreamTurn, StreamTurns, Waiting};
@@ -32,8 +35,7 @@ pub struct Events {
 pub struct EventPage {
     pub events: Vec<(JobId, Event)>,
     pub has_more: bool,
-    /// Events behind the cursor, or without a cursor the first ones, have left the ring, or were
-    /// another process's.
+    /// Events behind the cursor, or without a cursor the first ones, have left the ring.
     pub gap: bool,
     /// Where the next page goes on: the last event that was looked at, whether it was admitted or not.
     pub cursor: Option<JobId>,
@@ -61,18 +63,19 @@ impl Events {
         JobId::v7(at.0, self.numbers.hide(number, at)).to_string()
     }
 
-    /// The number that [`Events::hidden_number`] has hidden in this process.
+    /// The number that [`Events::hidden_number`] has hidden.
     pub fn revealed_number(&self, text: &str) -> Option<u64> {
         let id = JobId::parse(text).ok()?;
         self.numbers.reveal(u128::from_be_bytes(id.to_bytes()))
     }
 
+    /// A ring after so many events. The key hides numbers in ids; with the same one, ids mean the same.
     #[must_use]
-    pub fn new(capacity: usize) -> Self {
+    pub fn new(capacity: usize, event_count: u64, key: IdKey) -> Self {
         Self {
-            ring: Mutex::new(Ring::new(capacity)),
+            ring: Mutex::new(Ring::new(capacity, event_count + 1)),
             capacity,
-            numbers: OpaqueNumbers::new(),
+            numbers: OpaqueNumbers::new(key),
             arrival: watch::Sender::new(()),
             ended: watch::Sender::new(false),
         }
@@ -84,16 +87,28 @@ impl Events {
         self.capacity > 0
     }
 
-    /// Takes in events that have been committed.
-    pub fn publish(&self, events: Vec<Event>) {
+    /// Takes in events that have been committed. The first of them has the number `first`.
+    pub fn publish(&self, first: u64, events: Vec<Event>) {
         if events.is_empty() || self.capacity == 0 {
             return;
         }
-        self.lock().push(events);
+        self.lock().push(first, events);
         // Who listens has said so before looking into the ring, so nobody is overlooked here.
         if self.arrival.receiver_count() > 0 {
             self.arrival.send_replace(());
         }
+    }
+
+    /// Events that follow the last ones.
+    #[cfg(test)]
+    pub(crate) fn publish_next(&self, events: Vec<Event>) {
+        self.publish(self.next_number(), events);
+    }
+
+    /// A ring before the first event.
+    #[cfg(test)]
+    pub(crate) fn empty(capacity: usize) -> Self {
+        Self::new(capacity, 0, IdKey(1))
     }
 
     /// Tells when events have arrived. To be asked for before the first look.
@@ -112,8 +127,7 @@ impl Events {
         self.ended.send_replace(true);
     }
 
-    /// Events behind the given one, oldest first. Behind one that has left the ring, or that an
-    /// earlier process had, everything follows.
+    /// Events behind the given one, oldest first. Behind one that has left the ring, everything follows.
     #[must_use]
     pub fn after(
         &self,
@@ -237,13 +251,12 @@ impl Events {
         self.id(number << 1, at)
     }
 
-    /// An id is the time, and behind it the number, which only this process can read.
+    /// An id is the time, and behind it the number, which only who has the key can read.
     fn id(&self, number: u64, at: Millis) -> JobId {
         JobId::v7(at.0, self.numbers.hide(number, at))
     }
 
-    /// The number of an event that this process has had; if not all was said about that one, of the
-    /// event before it.
+    /// The number of an event that there has been; if not all was said about that one, of the event before it.
     #[must_use]
     pub fn number_of(&self, id: JobId) -> Option<u64> {
         let hidden = self.numbers.reveal(u128::from_be_bytes(id.to_bytes()))?;
@@ -276,8 +289,8 @@ mod tests {
 
     #[test]
     fn reading_on_from_the_last_id_gives_each_event_once() {
-        let events = Events::new(1_000);
-        events.publish((0..100).map(paused).collect());
+        let events = Events::empty(1_000);
+        events.publish_next((0..100).map(paused).collect());
         let mut cursor = None;
         let mut seen = Vec::new();
         loop {
@@ -289,15 +302,15 @@ mod tests {
             }
         }
         assert_eq!(seen, (0..100).collect::<Vec<_>>());
-        events.publish(vec![paused(100)]);
+        events.publish_next(vec![paused(100)]);
         let page = events.after(cursor, &EventFilter::default(), 7, Millis(9));
         assert_eq!(page.events.len(), 1);
     }
 
     #[test]
     fn the_ring_is_bounded_and_filters_apply() {
-        let events = Events::new(10);
-        events.publish((0..100).map(paused).collect());
+        let events = Events::empty(10);
+        events.publish_next((0..100).map(paused).collect());
         let all = events.after(None, &EventFilter::default(), 100, Millis(9));
         assert_eq!(all.events.first().map(|(_, e)| e.at.0), Some(90));
         assert!(all.gap, "the first 90 are gone");
@@ -310,12 +323,12 @@ mod tests {
 
     #[test]
     fn long_errors_push_out_events_before_their_number_does() {
-        let events = Events::new(1_000_000);
+        let events = Events::empty(1_000_000);
         let queues = vec![QueueName::parse("q").unwrap(); 1_000];
         let worker = rota_model::WorkerId::parse("w").unwrap();
         let kind = EventKind::WorkerBeat { worker, active: 0, queues: queues.into() };
         let beat = Event { at: Millis(1), kind };
-        (0..100).for_each(|_| events.publish(vec![beat.clone(); 100]));
+        (0..100).for_each(|_| events.publish_next(vec![beat.clone(); 100]));
         let kept = events.after(None, &EventFilter::default(), usize::MAX, Millis(9));
         assert!(kept.gap && kept.events.len() < 5_000, "{}", kept.events.len());
         assert!(!kept.events.is_empty());
@@ -323,8 +336,8 @@ mod tests {
 
     #[test]
     fn the_newest_come_first_in_pages() {
-        let events = Events::new(1_000);
-        events.publish((0..600).map(paused).collect());
+        let events = Events::empty(1_000);
+        events.publish_next((0..600).map(paused).collect());
         let filter = EventFilter { queues: vec!["q0".into()], ..EventFilter::default() };
         let (page, total) = events.newest(&filter, 2, 2);
         let times: Vec<i64> = page.iter().map(|(_, event)| event.at.0).collect();
@@ -334,41 +347,66 @@ mod tests {
     }
 
     #[test]
-    fn an_id_of_another_process_starts_over() {
-        let old = Events::new(10);
-        old.publish(vec![paused(1)]);
-        let (id, _) = old.after(None, &EventFilter::default(), 1, Millis(9)).events.remove(0);
-        let new = Events::new(10);
-        new.publish(vec![paused(2)]);
-        assert_eq!(new.after(Some(id), &EventFilter::default(), 9, Millis(9)).events.len(), 1);
+    fn an_id_of_another_server_starts_over() {
+        let other = Events::new(10, 0, IdKey(2));
+        other.publish_next(vec![paused(1)]);
+        let (id, _) = other.after(None, &EventFilter::default(), 1, Millis(9)).events.remove(0);
+        let own = Events::empty(10);
+        own.publish_next(vec![paused(2)]);
+        assert_eq!(own.after(Some(id), &EventFilter::default(), 9, Millis(9)).events.len(), 1);
+    }
+
+    #[test]
+    fn numbers_and_ids_go_on_after_a_restart() {
+        let before = Events::empty(10);
+        before.publish_next((0..3).map(paused).collect());
+        let seen = before.after(None, &EventFilter::default(), 2, Millis(9)).cursor;
+        // The log has lost the first event.
+        let after = Events::new(10, 3, IdKey(1));
+        after.publish(2, (1..3).map(paused).collect());
+        after.publish_next(vec![paused(3)]);
+        let page = after.after(seen, &EventFilter::default(), 9, Millis(9));
+        let times: Vec<i64> = page.events.iter().map(|(_, event)| event.at.0).collect();
+        assert_eq!((times, page.gap), (vec![2, 3], false));
+        assert!(after.after(None, &EventFilter::default(), 9, Millis(9)).gap);
+    }
+
+    #[test]
+    fn what_comes_before_a_gap_is_dropped() {
+        let events = Events::empty(10);
+        events.publish_next(vec![paused(0)]);
+        events.publish(5, vec![paused(4)]);
+        let page = events.after(None, &EventFilter::default(), 9, Millis(9));
+        assert_eq!((page.events.len(), page.gap), (1, true));
+        assert_eq!(events.next_number(), 6);
     }
 
     #[test]
     fn a_reader_is_told_when_events_behind_its_cursor_are_gone() {
-        let events = Events::new(10);
-        events.publish((0..4).map(paused).collect());
+        let events = Events::empty(10);
+        events.publish_next((0..4).map(paused).collect());
         let filter = EventFilter { queues: vec!["q0".into()], ..EventFilter::default() };
         let first = events.after(None, &filter, 9, Millis(9));
         assert_eq!((first.events.len(), first.gap), (2, false));
         // What others do moves the cursor on, so that a reader who keeps up is told of no gap.
-        events.publish((0..5).map(|n| paused(3 * n + 1)).collect());
+        events.publish_next((0..5).map(|n| paused(3 * n + 1)).collect());
         let second = events.after(first.cursor, &filter, 9, Millis(9));
         assert_eq!((second.events.len(), second.gap), (0, false));
-        events.publish((0..10).map(|n| paused(3 * n + 1)).collect());
+        events.publish_next((0..10).map(|n| paused(3 * n + 1)).collect());
         assert!(!events.after(second.cursor, &filter, 9, Millis(9)).gap);
         assert!(events.after(first.cursor, &filter, 9, Millis(9)).gap);
         let over = events.after(first.cursor, &filter, 9, Millis(9)).cursor;
         assert!(!events.after(over, &filter, 9, Millis(9)).gap);
-        // Nothing is known of what another process had.
-        let new = Events::new(10);
+        // Nothing is known of what another server had.
+        let new = Events::new(10, 0, IdKey(2));
         let page = new.after(over, &filter, 9, Millis(9));
         assert!(page.gap && !new.after(page.cursor, &filter, 9, Millis(9)).gap);
     }
 
     #[test]
-    fn an_id_that_this_process_has_not_given_yet_is_not_its_own() {
-        let events = Events::new(10);
-        events.publish(vec![paused(1)]);
+    fn an_id_that_was_not_given_yet_is_unknown() {
+        let events = Events::empty(10);
+        events.publish_next(vec![paused(1)]);
         let given = events.id_of(1, Millis(1));
         assert_eq!(events.number_of(given), Some(1));
         assert_eq!(time_of(given), Millis(1));
@@ -379,10 +417,10 @@ mod tests {
 
     #[test]
     fn a_chunk_that_is_being_read_stays_as_it_is() {
-        let events = Events::new(1_000);
-        events.publish((0..3).map(paused).collect());
+        let events = Events::empty(1_000);
+        events.publish_next((0..3).map(paused).collect());
         let look = events.look(2);
-        events.publish((3..600).map(paused).collect());
+        events.publish_next((3..600).map(paused).collect());
         let chunk = look.chunk.expect("there are events");
         let read: Vec<u64> = chunk.from(look.from).map(|(number, _)| number).collect();
         assert_eq!((read, chunk.end()), (vec![2, 3], 4));
@@ -396,8 +434,8 @@ mod tests {
 
     #[test]
     fn who_has_fallen_out_of_the_ring_is_set_to_the_oldest_event() {
-        let events = Events::new(10);
-        events.publish((0..1_000).map(paused).collect());
+        let events = Events::empty(10);
+        events.publish_next((0..1_000).map(paused).collect());
         let look = events.look(5);
         assert_eq!(look.from, 991);
         assert_eq!(look.chunk.map(|chunk| chunk.from(look.from).count()), Some(10));

@@ -8,7 +8,7 @@ use rota_engine::{Event, EventKind};
 use rota_model::{JobId, Millis, Seq};
 use tokio::sync::Mutex;
 
-/// Events are numbered from one, so that there is a place before the first.
+/// Events are numbered through all batches, from one, so that there is a place before the first.
 pub(super) struct Ring {
     chunks: VecDeque<Arc<Chunk>>,
     pub next: u64,
@@ -46,11 +46,16 @@ pub const CHUNK: usize = 256;
 const MAX_BYTES: usize = 64 << 20;
 
 impl Ring {
-    pub fn new(capacity: usize) -> Self {
-        Self { chunks: VecDeque::new(), next: 1, capacity, oldest: 1, bytes: 0 }
+    /// An empty one, in which `next` will be the first event.
+    pub fn new(capacity: usize, next: u64) -> Self {
+        Self { chunks: VecDeque::new(), next, capacity, oldest: next, bytes: 0 }
     }
 
-    pub fn push(&mut self, events: Vec<Event>) {
+    /// Adds events, of which the first has the number `first`. What comes before a gap is dropped.
+    pub fn push(&mut self, first: u64, events: Vec<Event>) {
+        if first != self.next {
+            *self = Self::new(self.capacity, first);
+        }
         let mut rest = events.into_iter();
         while rest.len() > 0 {
             let next = self.next;

@@ -70,10 +70,15 @@ pub(super) fn text(lasted: Duration, tally: &Tally) -> String {
         ));
     }
     out.push_str(&format!(
-        "\nOf all jobs that were enqueued, {} did not run, and {} ran twice.\n",
+        "\nOf all jobs that were enqueued, {} had not run yet, and {} ran twice.\n",
         tally.waiting(),
         tally.twice(),
     ));
+    if tally.waiting() > 0 && tally.killed.is_some() {
+        out.push_str(
+            "A job that was on its way to a worker when its region was killed runs later.\n",
+        );
+    }
     out.push_str("docs/federation.md explains how regions are chosen.\n");
     out
 }

@@ -105,7 +105,7 @@ mod tests {
     use crate::runtime::Events;
 
     fn turns() -> (Arc<Events>, StreamTurns) {
-        let events = Arc::new(Events::new(1_000));
+        let events = Arc::new(Events::empty(1_000));
         (events.clone(), StreamTurns::new(events))
     }
 
@@ -128,7 +128,7 @@ mod tests {
         let mut others: Vec<Waiting> = (0..999).map(|_| wait(&turns, &events, "a")).collect();
         let (mut own, mut operator) = (wait(&turns, &events, "b"), turns.wait(None, 1));
         for number in 1..=300 {
-            events.publish(vec![created("b")]);
+            events.publish_next(vec![created("b")]);
             assert_eq!(own.turn().await.from(), number);
             assert_eq!(operator.turn().await.from(), number);
             own = wait(&turns, &events, "b");
@@ -137,7 +137,7 @@ mod tests {
         // They know that they have missed nothing, although they have read nothing.
         assert!(others.iter().all(|other| other.passed() == Some(301)));
         drop((own, operator));
-        events.publish(vec![created("b"), created("a")]);
+        events.publish_next(vec![created("b"), created("a")]);
         for other in &mut others {
             assert_eq!(other.turn().await.from(), 302);
         }
@@ -162,7 +162,7 @@ mod tests {
                 drop(turn);
             }));
         }
-        events.publish(vec![created("a"), created("b"), created("c")]);
+        events.publish_next(vec![created("a"), created("b"), created("c")]);
         for task in tasks {
             task.await.unwrap();
         }
@@ -177,7 +177,7 @@ mod tests {
     async fn who_is_behind_gets_another_turn_without_a_new_event() {
         let (events, turns) = turns();
         let mut waiting = turns.wait(None, events.next_number());
-        events.publish(vec![created("a"), created("a")]);
+        events.publish_next(vec![created("a"), created("a")]);
         assert_eq!(waiting.turn().await.from(), 1);
         // It has read one of the two.
         let mut waiting = turns.wait(None, 2);
@@ -193,7 +193,7 @@ mod tests {
         }
         let mut last = wait(&turns, &events, "a");
         assert!(turns.shared.lines().anyone_waits());
-        events.publish(vec![created("a")]);
+        events.publish_next(vec![created("a")]);
         drop(last.turn().await);
         assert!(!turns.shared.lines().anyone_waits());
         assert_eq!(turns.shared.lines().turns_under_way(), 0);
@@ -212,7 +212,7 @@ mod tests {
         });
         let job = JobRef { seq: Seq(1), id: Some(JobId::v7(1, 1)), class };
         let kind = EventKind::Deleted { job, before: State::Available };
-        events.publish(vec![Event { at: Millis(1), kind }]);
+        events.publish_next(vec![Event { at: Millis(1), kind }]);
         own.wait().await;
         assert!(turns.shared.lines().anyone_waits(), "the other one still waits");
     }

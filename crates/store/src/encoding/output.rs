@@ -2,7 +2,8 @@
 
 use rota_model::Millis;
 
-pub(super) struct Output<'a>(pub &'a mut Vec<u8>);
+/// Where to write.
+pub struct Output<'a>(pub &'a mut Vec<u8>);
 
 impl Output<'_> {
     pub fn byte(&mut self, byte: u8) {

@@ -10,9 +10,24 @@ use serde::de::value::{Error as ValueError, StrDeserializer};
 
 use super::DecodeError;
 
-pub(super) struct Input(pub Bytes);
+/// What is left to read.
+pub struct Input(pub Bytes);
 
 impl Input {
+    /// Whether everything was read.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// An error unless everything was read.
+    pub fn end(&self) -> Result<(), DecodeError> {
+        match self.is_empty() {
+            true => Ok(()),
+            false => Err(DecodeError::Malformed("there are bytes behind the end")),
+        }
+    }
+
     pub fn byte(&mut self) -> Result<u8, DecodeError> {
         if self.0.is_empty() {
             return Err(DecodeError::Malformed("it ends too early"));
