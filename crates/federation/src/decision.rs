@@ -44,7 +44,7 @@ pub enum NoRoute {
     #[error("none of the regions that this job may run in is available")]
     NoneAvailable,
     /// All regions that could take it have been tried, or as many as may be.
-    #[error("{tried} regions were tried, and none of them took the job")]
+    #[error("{}", all_tried(*.tried))]
     AllTried {
         /// How many.
         tried: usize,
@@ -56,5 +56,12 @@ impl NoRoute {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         !matches!(self, Self::UnknownRegion { .. } | Self::NoTags { .. })
+    }
+}
+
+fn all_tried(count: usize) -> String {
+    match count {
+        1 => "one region was tried, and it did not take the job".to_owned(),
+        _ => format!("{count} regions were tried, and none of them took the job"),
     }
 }

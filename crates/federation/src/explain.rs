@@ -46,11 +46,14 @@ impl Federation {
         };
         let chosen = decision.as_ref().ok().map(|decision| decision.region);
         let pinned_elsewhere = |region| strategy == Strategy::GeoPin && pin != Some(region);
+        let hub_is_away = self.absent_hub(now).is_some();
+        let behind_hub = |region| hub_is_away && region != self.local();
         let mut ranked: Vec<_> = self
             .registry()
             .indexes()
             .map(|region| {
-                let rank = search.rank(region).filter(|_| !pinned_elsewhere(region));
+                let possible = !pinned_elsewhere(region) && !behind_hub(region);
+                let rank = if possible { search.rank(region) } else { None };
                 (region, rank)
             })
             .collect();
@@ -67,6 +70,9 @@ impl Federation {
             reason: match (search.excluded(region), pinned_elsewhere(region)) {
                 (_, true) => "the job must run elsewhere".to_owned(),
                 (Some(reason), _) => reason.to_owned(),
+                (None, _) if behind_hub(region) && search.rank(region).is_some() => {
+                    "nothing is sent there while the hub is unavailable".to_owned()
+                }
                 (None, _) => self.describe(region, wishes, now),
             },
         });

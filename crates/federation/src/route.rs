@@ -121,7 +121,7 @@ impl Federation {
     }
 
     /// Why nothing goes between regions now, if so.
-    fn absent_hub(&self, now: Moment) -> Option<NoRoute> {
+    pub(crate) fn absent_hub(&self, now: Moment) -> Option<NoRoute> {
         let hub = self.registry().hub()?;
         let away = !self.observed(hub).standing(None, now).is_usable();
         away.then(|| NoRoute::HubAway { hub: self.registry().region(hub).id.to_string() })

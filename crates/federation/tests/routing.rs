@@ -331,6 +331,16 @@ fn without_the_hub_every_region_keeps_to_itself() {
     let away = NoRoute::HubAway { hub: "us".to_owned() };
     assert_eq!(world.route(&pinned("ap"), &[]), Err(away.clone()));
     assert_eq!(world.route(&Wishes::default(), &["eu"]), Err(away));
+    let explained = world.federation.explain(&pinned("ap"), world.now);
+    assert!(explained.candidates.iter().all(|candidate| candidate.score == 0.0), "{explained:?}");
+    let explained = world.federation.explain(&Wishes::default(), world.now);
+    let of = |id: &str| {
+        let index = world.index(id);
+        explained.candidates.iter().find(|candidate| candidate.region == index).unwrap()
+    };
+    assert_eq!((of("eu").score, of("ap").score, of("us").score), (1.0, 0.0, 0.0));
+    assert!(of("ap").reason.contains("the hub is unavailable"), "{}", of("ap").reason);
+    assert!(of("us").reason.contains("health check"), "{}", of("us").reason);
     world.check("us", Some(10));
     assert_eq!(world.route(&pinned("ap"), &[]), Ok("ap"));
 }

@@ -4,8 +4,8 @@ use axum::body::Body;
 use axum::http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use axum::http::{HeaderValue, Response, StatusCode};
 use axum::response::IntoResponse;
+use rota_client::Forwarded;
 use rota_client::federation::{FederationError, NoRoute, Passed};
-use rota_client::{Error, Forwarded};
 use rota_server::http::ApiError;
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ pub(crate) fn failure(error: &FederationError) -> Response<Body> {
         FederationError::Wish(_) => {
             ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", text)
         }
-        FederationError::Job(_) => ApiError::invalid_request(text),
+        FederationError::Job(_) | FederationError::MixedBatch => ApiError::invalid_request(text),
         FederationError::NoRoute(NoRoute::UnknownRegion { id }) => {
             ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "unknown_region", text)
                 .detail("region", id.clone())
@@ -56,7 +56,12 @@ pub(crate) fn failure(error: &FederationError) -> Response<Body> {
         FederationError::NoRoute(NoRoute::NoTags { .. }) => {
             ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "no_region_with_tags", text)
         }
-        FederationError::NoRoute(_) | FederationError::NotTaken { .. } => unavailable(error, text),
+        FederationError::NoRoute(_)
+        | FederationError::NotTaken { .. }
+        | FederationError::CircuitOpen { .. } => {
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            ApiError::new(status, "region_unavailable", text).retry_after(1)
+        }
         FederationError::Ambiguous { region, id, .. } => {
             ApiError::new(StatusCode::GATEWAY_TIMEOUT, "outcome_unknown", text)
                 .detail("region", region.clone())
@@ -75,15 +80,4 @@ pub(crate) fn failure(error: &FederationError) -> Response<Body> {
     };
     let hint = error.hint().unwrap_or_else(|| "See docs/federation.md.".to_owned());
     problem.hint(hint).into_response()
-}
-
-/// No region took it. A limit that was the last answer stays a limit.
-fn unavailable(error: &FederationError, text: String) -> ApiError {
-    if let FederationError::NotTaken { error: Error::Refused(refusal), .. } = error
-        && refusal.status == 429
-    {
-        let limited = ApiError::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", text);
-        return limited.retry_after(refusal.retry_after.unwrap_or(1));
-    }
-    ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "region_unavailable", text).retry_after(1)
 }

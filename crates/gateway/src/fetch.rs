@@ -1,9 +1,10 @@
 //! Jobs for workers.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::Response;
+use bytes::Bytes;
 use rota_client::federation::Passed;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -69,9 +70,17 @@ impl Service {
         wait_ms: u64,
     ) -> Response<Body> {
         let mut forward = request.forward();
-        forward.longer = Duration::from_millis(wait_ms).min(LONGEST_WAIT);
+        let wait = Duration::from_millis(wait_ms).min(LONGEST_WAIT);
+        forward.longer = wait;
+        let began = Instant::now();
         let mut last = None;
         for region in regions {
+            if last.is_some() {
+                // The client waits no longer because a region went away meanwhile.
+                let left = wait.saturating_sub(began.elapsed());
+                forward.body = with_wait(&request.body, left);
+                forward.longer = left;
+            }
             match self.client.pass_to(region, &forward).await {
                 Ok(passed) => {
                     self.hands_out(&passed);
@@ -92,5 +101,27 @@ impl Service {
         let jobs = fetched.map(|fetched| fetched.jobs).unwrap_or_default();
         jobs.iter().for_each(|job| self.client.remember_home(&job.id, &passed.region));
         !jobs.is_empty()
+    }
+}
+
+/// The fetch with another time to wait.
+fn with_wait(body: &Bytes, wait: Duration) -> Bytes {
+    let mut body: Map<String, Value> =
+        serde_json::from_slice(body).expect("it was read as an object before");
+    let ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+    body.insert("wait_ms".to_owned(), ms.into());
+    serde_json::to_vec(&body).expect("members are JSON").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fetch_that_goes_on_in_another_region_waits_for_the_rest_of_its_time_only() {
+        let body = Bytes::from_static(br#"{"queues": ["a"], "wait_ms": 20000, "count": 3}"#);
+        let rest = with_wait(&body, Duration::from_millis(1_500));
+        let rest: Value = serde_json::from_slice(&rest).unwrap();
+        assert_eq!(rest, serde_json::json!({"queues": ["a"], "wait_ms": 1500, "count": 3}));
     }
 }

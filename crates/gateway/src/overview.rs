@@ -58,8 +58,14 @@ impl Service {
     }
 
     fn backends(&self) -> Response<Body> {
+        let settings = self.client.settings();
         let backend = |status: &RegionStatus| {
             let mut backend = region(status);
+            // Those of the same settings: the file may be taken over at any moment.
+            if let Some(declared) = settings.regions.iter().find(|of| of.id == status.id) {
+                backend["queues"] = declared.queues.clone().into();
+                backend["priority"] = declared.priority.into();
+            }
             backend["name"] = status.id.clone().into();
             backend["healthy"] = status.healthy.into();
             backend

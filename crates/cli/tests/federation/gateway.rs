@@ -48,7 +48,8 @@ fn pins_hold_and_what_cannot_be_is_refused() {
     assert_eq!(wrong.header("x-ojs-region"), Some("eu"), "the region says what is wrong");
     wrong.expect_error(400, "invalid_request");
     let mixed = json!({"jobs": [pinned("eu"), pinned("us")]});
-    gateway.post("/ojs/v1/jobs/batch", mixed).expect_error(400, "invalid_request");
+    let refused = gateway.post("/ojs/v1/jobs/batch", mixed).expect_error(400, "invalid_request");
+    assert_eq!(refused["hint"], "Send one batch for each region.");
     gateway.get("/ojs/v1/events/stream").expect_error(422, "unsupported");
     gateway.get("/nowhere").expect_error(404, "not_found");
     let same = json!({"jobs": [pinned("us"), pinned("us")]});

@@ -124,6 +124,7 @@ fn queues_go_to_the_regions_that_declare_them_and_workers_get_them() {
     let regions = Regions::start();
     let mut listed = Gateway::regions(&regions);
     listed[1]["queues"] = json!(["billing"]);
+    listed[1]["priority"] = json!(2);
     let gateway = Gateway::start(&regions, &json!({"regions": listed, "default_region": "ap"}));
     let sent =
         |job: Value| gateway.post("/ojs/v1/jobs", job).header("x-ojs-region").unwrap().to_owned();
@@ -132,6 +133,13 @@ fn queues_go_to_the_regions_that_declare_them_and_workers_get_them() {
     let ask = json!({"queues": ["billing"], "worker_id": "w"});
     let fetched = gateway.post("/ojs/v1/workers/fetch", ask).expect(200);
     assert_eq!(fetched["jobs"].as_array().map(Vec::len), Some(1), "{fetched}");
+    let shown = gateway.get("/ojs/federation/backends").expect(200);
+    let queues = |place: usize| {
+        let backend = &shown["backends"][place];
+        (backend["queues"].clone(), backend["priority"].clone())
+    };
+    assert_eq!(queues(0), (json!([]), json!(1)));
+    assert_eq!(queues(1), (json!(["billing"]), json!(2)));
 }
 
 #[tokio::test]

@@ -17,6 +17,7 @@ pub struct Relay {
 #[derive(Default)]
 struct State {
     requests: AtomicU64,
+    answers: AtomicU64,
     delay_ms: AtomicU64,
     broken: AtomicBool,
 }
@@ -37,6 +38,11 @@ impl Relay {
     /// How many requests have come.
     pub fn requests(&self) -> u64 {
         self.state.requests.load(Ordering::SeqCst)
+    }
+
+    /// How many pieces of answers have come, held back or not.
+    pub fn answers(&self) -> u64 {
+        self.state.answers.load(Ordering::SeqCst)
     }
 
     /// Answers are held back for so long.
@@ -71,6 +77,7 @@ async fn pass(mut client: TcpStream, server: SocketAddr, state: Arc<State>) {
             read = server.read(&mut answered) => {
                 let Ok(n @ 1..) = read else { return };
                 let delay = state.delay_ms.load(Ordering::SeqCst);
+                state.answers.fetch_add(1, Ordering::SeqCst);
                 tokio::time::sleep(Duration::from_millis(delay)).await;
                 if client.write_all(&answered[..n]).await.is_err() {
                     return;

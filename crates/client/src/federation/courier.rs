@@ -1,6 +1,7 @@
 //! How a job is sent to the region that was chosen for it.
 
 use super::parcel::Parcel;
+use crate::envelope::has_content;
 use crate::forward::{Forward, Forwarded};
 use crate::{Client, Error, Job, WithJson};
 use bytes::Bytes;
@@ -8,6 +9,7 @@ use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Method};
 use serde::Deserialize;
 use serde_json::json;
+use serde_json::value::RawValue;
 use std::time::Duration;
 
 /// Why a region did not take a job.
@@ -38,12 +40,13 @@ pub(super) trait Courier: Sync {
         again: bool,
     ) -> impl Future<Output = Result<Self::Taken, Failed>> + Send;
 
-    /// Looks whether the region has the parcel.
+    /// Looks whether the region has the parcel that was sent as `body`. Another job with the same id is another job.
     fn look(
         &self,
         client: &Client,
         parcel: &Parcel<'_>,
-    ) -> impl Future<Output = Result<Self::Taken, Error>> + Send;
+        body: &Bytes,
+    ) -> impl Future<Output = Result<Option<Self::Taken>, Error>> + Send;
 }
 
 /// Jobs of this program.
@@ -85,9 +88,19 @@ impl Courier for Own<'_> {
         Ok(Taken { job: enqueued.what, quota_exceeded: enqueued.quota_exceeded })
     }
 
-    async fn look(&self, client: &Client, parcel: &Parcel<'_>) -> Result<Taken, Error> {
-        let job = self.on_behalf(client).job(&parcel.id).await?;
-        Ok(Taken { job, quota_exceeded: Vec::new() })
+    async fn look(
+        &self,
+        client: &Client,
+        parcel: &Parcel<'_>,
+        body: &Bytes,
+    ) -> Result<Option<Taken>, Error> {
+        let job = match self.on_behalf(client).job(&parcel.id).await {
+            Ok(job) => job,
+            Err(error) if error.is_not_found() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let same = has_content(job.json().as_bytes(), body);
+        Ok(same.then_some(Taken { job, quota_exceeded: Vec::new() }))
     }
 }
 
@@ -101,36 +114,60 @@ impl Passing<'_> {
         Forward { method, path, headers: self.headers.clone(), body, longer: Duration::ZERO }
     }
 
-    async fn job(&self, client: &Client, id: &str) -> Result<Forwarded, Error> {
+    /// The answer about a job, and the job; `None` if the region does not have it.
+    async fn job(
+        &self,
+        client: &Client,
+        id: &str,
+    ) -> Result<Option<(Forwarded, Box<RawValue>)>, Error> {
+        #[derive(Deserialize)]
+        struct One {
+            job: Box<RawValue>,
+        }
         let request = self.request(Method::GET, format!("/ojs/v1/jobs/{id}"), Bytes::new());
         let answer = client.forward(request).await?;
-        match answer.is_success() {
-            true => Ok(answer),
-            false => Err(answer.error(client.url())),
+        match (answer.status, serde_json::from_slice::<One>(&answer.body)) {
+            (404, _) => Ok(None),
+            (200..=299, Ok(One { job })) => Ok(Some((answer, job))),
+            _ => Err(answer.error(client.url())),
         }
     }
 
     /// The answer that the first request would have got, had it not been lost.
-    async fn as_created(&self, client: &Client, parcel: &Parcel<'_>) -> Result<Forwarded, Error> {
-        let mut answer = self.job(client, &parcel.id).await?;
+    async fn as_created(
+        &self,
+        client: &Client,
+        parcel: &Parcel<'_>,
+        body: &Bytes,
+    ) -> Result<Option<Forwarded>, Error> {
+        let Some((mut answer, job)) = self.job(client, &parcel.id).await? else { return Ok(None) };
         answer.status = 201;
         answer.headers.remove(CONTENT_LENGTH);
-        let Some(ids) = &parcel.batch else { return Ok(answer) };
+        let Some(ids) = &parcel.batch else {
+            return Ok(has_content(job.get().as_bytes(), body).then_some(answer));
+        };
+        let sent: SentBatch<'_> = serde_json::from_slice(body).expect("it was written here");
         let mut jobs = Vec::with_capacity(ids.len());
-        for id in ids {
-            #[derive(Deserialize)]
-            struct One {
-                job: Box<serde_json::value::RawValue>,
+        for (id, sent) in ids.iter().zip(sent.jobs) {
+            // A batch is taken as a whole, so one job that is missing or another one answers for all.
+            match self.job(client, id).await? {
+                Some((_, job)) if has_content(job.get().as_bytes(), sent.get().as_bytes()) => {
+                    jobs.push(job);
+                }
+                _ => return Ok(None),
             }
-            let answer = self.job(client, id).await?;
-            let one: One =
-                serde_json::from_slice(&answer.body).map_err(|_| answer.error(client.url()))?;
-            jobs.push(one.job);
         }
         let body = json!({"count": jobs.len(), "jobs": jobs});
         answer.body = serde_json::to_vec(&body).expect("jobs are JSON").into();
-        Ok(answer)
+        Ok(Some(answer))
     }
+}
+
+/// A batch as it was sent.
+#[derive(Deserialize)]
+struct SentBatch<'a> {
+    #[serde(borrow)]
+    jobs: Vec<&'a RawValue>,
 }
 
 impl Courier for Passing<'_> {
@@ -143,21 +180,26 @@ impl Courier for Passing<'_> {
         body: Bytes,
         again: bool,
     ) -> Result<Forwarded, Failed> {
-        let request = self.request(Method::POST, parcel.path().to_owned(), body);
+        let request = self.request(Method::POST, parcel.path().to_owned(), body.clone());
         let answer = client.forward(request).await?;
         if answer.is_success() {
             return Ok(answer);
         }
         if again
             && answer.status == 409
-            && let Ok(created) = self.as_created(client, parcel).await
+            && let Ok(Some(created)) = self.as_created(client, parcel, &body).await
         {
             return Ok(created);
         }
         Err(Failed { error: answer.error(client.url()), answer: Some(answer) })
     }
 
-    async fn look(&self, client: &Client, parcel: &Parcel<'_>) -> Result<Forwarded, Error> {
-        self.as_created(client, parcel).await
+    async fn look(
+        &self,
+        client: &Client,
+        parcel: &Parcel<'_>,
+        body: &Bytes,
+    ) -> Result<Option<Forwarded>, Error> {
+        self.as_created(client, parcel, body).await
     }
 }

@@ -14,6 +14,7 @@ use super::parcel::Parcel;
 use super::rules::Rules;
 use super::verdict::Verdict;
 use super::{FederationError, OnAmbiguous};
+use crate::forward::Forwarded;
 use crate::{Error, Job, WithJson};
 
 /// An enqueued job and where it is.
@@ -43,6 +44,8 @@ pub(super) struct Delivered<T> {
 pub(super) enum Undelivered {
     /// A region has considered it and refused.
     Refused { region: String, failed: Failed },
+    /// The regions that were tried have no room for it, and this is what the last of them answered.
+    Limited { region: String, answer: Forwarded, error: FederationError },
     /// Anything else.
     Failed(FederationError),
 }
@@ -51,7 +54,7 @@ pub(super) enum Undelivered {
 #[derive(Default)]
 struct Tried {
     regions: RegionSet,
-    last: Option<(String, Error)>,
+    last: Option<(String, Failed)>,
     doubtful: Vec<String>,
 }
 
@@ -67,7 +70,7 @@ impl FederatedClient {
                 Undelivered::Refused { region, failed } => {
                     FederationError::Region { region, error: failed.error }
                 }
-                Undelivered::Failed(error) => error,
+                Undelivered::Limited { error, .. } | Undelivered::Failed(error) => error,
             })?;
         let Delivered { taken: Taken { job, quota_exceeded }, region, strategy, doubtful } =
             delivered;
@@ -90,10 +93,13 @@ impl FederatedClient {
     ) -> Result<Delivered<C::Taken>, Undelivered> {
         let mut tried = Tried::default();
         loop {
-            let (sending, strategy) = self.choose(parcel, &mut tried).map_err(|error| {
-                self.count_refused_pin(parcel);
-                Undelivered::Failed(error)
-            })?;
+            let (sending, strategy) = match self.choose(parcel, &mut tried) {
+                Ok(chosen) => chosen,
+                Err(route) => {
+                    self.count_refused_pin(parcel);
+                    return Err(tried.outcome(route, &parcel.id));
+                }
+            };
             let (region, place) = (sending.target.id.to_string(), sending.target.region);
             tried.regions.insert(place);
             match self.send(sending, parcel, courier).await {
@@ -103,7 +109,7 @@ impl FederatedClient {
                     return Ok(Delivered { taken, region, strategy, doubtful });
                 }
                 Sent::Refused(failed) => return Err(Undelivered::Refused { region, failed }),
-                Sent::NotTaken(error) => tried.last = Some((region, error)),
+                Sent::NotTaken(failed) => tried.last = Some((region, failed)),
                 Sent::Unknown(error) => {
                     let pinned = strategy == Strategy::GeoPin;
                     if pinned || self.shared.on_ambiguous() == OnAmbiguous::Fail {
@@ -112,7 +118,7 @@ impl FederatedClient {
                         return Err(Undelivered::Failed(error));
                     }
                     tried.doubtful.push(region.clone());
-                    tried.last = Some((region, error));
+                    tried.last = Some((region, error.into()));
                 }
             }
         }
@@ -154,26 +160,23 @@ impl FederatedClient {
         &self,
         parcel: &Parcel<'_>,
         tried: &mut Tried,
-    ) -> Result<(Sending, Strategy), FederationError> {
+    ) -> Result<(Sending, Strategy), NoRoute> {
         let now = self.shared.now();
         let mut regions = self.shared.regions();
         loop {
-            let decision = match regions.federation.route(&parcel.wishes, &tried.regions, now) {
-                Ok(decision) => decision,
-                Err(route) => return Err(tried.outcome(route, &parcel.id)),
-            };
+            let decision = regions.federation.route(&parcel.wishes, &tried.regions, now)?;
             let Some(attempt) = regions.federation.begin(decision, now) else {
                 tried.regions.insert(decision.region);
                 continue;
             };
             let target = regions.target(decision.region);
             drop(regions);
-            if let Some((from, error)) = &tried.last {
+            if let Some((from, failed)) = &tried.last {
                 self.shared.tell(&Event::Failover {
                     federation_id: parcel.id.clone(),
                     from_region: from.clone(),
                     to_region: target.id.to_string(),
-                    reason: error.to_string(),
+                    reason: failed.error.to_string(),
                 });
             }
             return Ok((self.shared.sending(target, attempt), decision.strategy));
@@ -200,7 +203,7 @@ impl FederatedClient {
                 sending.finish(verdict.result(&failed.error, tenant));
                 match verdict {
                     Verdict::Refused => Sent::Refused(failed),
-                    Verdict::Limited | Verdict::Away => Sent::NotTaken(failed.error),
+                    Verdict::Limited | Verdict::Away => Sent::NotTaken(failed),
                     // The same id in the same region makes one job, so sending it again is asking.
                     Verdict::Unknown => match self.shared.ask(&target) {
                         Some(again) => {
@@ -226,7 +229,7 @@ impl FederatedClient {
     ) -> Sent<C::Taken> {
         let tenant = parcel.wishes.tenant.as_deref().unwrap_or_default();
         let target = sending.target.clone();
-        let failed = match courier.send(&target.client, parcel, body, true).await {
+        let failed = match courier.send(&target.client, parcel, body.clone(), true).await {
             Ok(taken) => {
                 sending.finish(AttemptResult::Answered);
                 return Sent::Taken(taken);
@@ -242,16 +245,16 @@ impl FederatedClient {
         }) else {
             return Sent::Unknown(first);
         };
-        match courier.look(&target.client, parcel).await {
-            Ok(taken) => {
+        match courier.look(&target.client, parcel, &body).await {
+            Ok(Some(taken)) => {
                 sending.finish(AttemptResult::Answered);
                 Sent::Taken(taken)
             }
-            Err(missing) if missing.is_not_found() => {
+            Ok(None) => {
                 sending.finish(AttemptResult::Answered);
                 match verdict {
                     Verdict::Refused => Sent::Refused(failed),
-                    _ => Sent::NotTaken(failed.error),
+                    _ => Sent::NotTaken(failed),
                 }
             }
             Err(silent) => {
@@ -271,19 +274,27 @@ fn text(job: &impl Serialize) -> Result<String, FederationError> {
 enum Sent<T> {
     Taken(T),
     Refused(Failed),
-    NotTaken(Error),
+    NotTaken(Failed),
     Unknown(Error),
 }
 
 impl Tried {
-    /// The error after the last region.
-    fn outcome(&mut self, route: NoRoute, id: &str) -> FederationError {
-        match (self.last.take(), self.doubtful.first()) {
-            (Some((_, error)), Some(region)) => {
-                FederationError::Ambiguous { region: region.clone(), id: id.to_owned(), error }
+    /// What became of the parcel, after the last region.
+    fn outcome(self, route: NoRoute, id: &str) -> Undelivered {
+        let Some((region, failed)) = self.last else {
+            return Undelivered::Failed(FederationError::NoRoute(route));
+        };
+        let Failed { error, answer } = failed;
+        if let Some(region) = self.doubtful.first() {
+            let (region, id) = (region.clone(), id.to_owned());
+            return Undelivered::Failed(FederationError::Ambiguous { region, id, error });
+        }
+        match answer.filter(|answer| answer.status == 429) {
+            Some(answer) => {
+                let error = FederationError::NotTaken { route, region: region.clone(), error };
+                Undelivered::Limited { region, answer, error }
             }
-            (Some((region, error)), None) => FederationError::NotTaken { route, region, error },
-            (None, _) => FederationError::NoRoute(route),
+            None => Undelivered::Failed(FederationError::NotTaken { route, region, error }),
         }
     }
 }

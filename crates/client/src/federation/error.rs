@@ -35,6 +35,13 @@ pub enum FederationError {
         error: Error,
     },
 
+    /// Nothing is sent to the region, because it has not answered for a while.
+    #[error("region '{region}' is temporarily unavailable: its circuit breaker is open")]
+    CircuitOpen {
+        /// The region.
+        region: String,
+    },
+
     /// A region was sent the job, did not answer, and cannot be asked whether it has it.
     #[error(
         "it is unknown whether region '{region}' has job '{id}': it was sent there, no answer came \
@@ -52,6 +59,10 @@ pub enum FederationError {
     /// The job itself cannot be sent.
     #[error(transparent)]
     Job(Error),
+
+    /// The jobs of a batch want different regions.
+    #[error("the jobs of the batch want different regions, and a batch goes to one")]
+    MixedBatch,
 
     /// Some regions could not be asked, so nobody knows whether one of them has the job.
     #[error("job '{id}' was not found, but these regions could not be asked: {regions}")]
@@ -80,6 +91,8 @@ impl FederationError {
                 "Send the same job with the same id again, or look for it when the region is back."
                     .to_owned(),
             ),
+            Self::MixedBatch => Some("Send one batch for each region.".to_owned()),
+            Self::CircuitOpen { .. } => Some("Try again later, or look at the regions.".to_owned()),
             Self::Unknown { .. } => Some("Try again when these regions are back.".to_owned()),
         }
     }

@@ -54,7 +54,7 @@ impl<'a> Parcel<'a> {
         let first = jobs.first().ok_or_else(|| bad("the batch is empty".to_owned()))?;
         let wishes = first.wishes.clone();
         if jobs.iter().any(|job| !job.wishes.wants_the_same(&wishes)) {
-            return Err(bad("its jobs want different regions, and a batch goes to one".to_owned()));
+            return Err(FederationError::MixedBatch);
         }
         let ids = jobs.iter().map(|job| job.id.clone()).collect();
         Ok(Self { id: first.id.clone(), wishes, batch: Some(ids), jobs })

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use http::HeaderMap;
-use rota_federation::{AttemptResult, Explanation, Strategy};
+use rota_federation::{AttemptResult, Explanation, NoRoute, Strategy};
 use serde_json::value::RawValue;
 
 use super::FederationError;
@@ -61,6 +61,10 @@ impl FederatedClient {
                 Some(answer) => Ok(Passed { answer, region, strategy: None }),
                 None => Err(FederationError::Region { region, error: failed.error }),
             },
+            // The region says which limit it is, and when to try again.
+            Err(Undelivered::Limited { region, answer, .. }) => {
+                Ok(Passed { answer, region, strategy: None })
+            }
             Err(Undelivered::Failed(error)) => Err(error),
         }
     }
@@ -89,7 +93,8 @@ impl FederatedClient {
     /// whichever knows the job, the nearest asked first.
     ///
     /// A region that refuses the caller does not say whether it has the job, so the others are asked as well. What the
-    /// first of them said is the answer if none has it.
+    /// first of them said is the answer if none has it. The same holds for a region that did not answer in time: a job
+    /// that another region has is not there.
     pub async fn pass_to_job(
         &self,
         id: &str,
@@ -98,7 +103,7 @@ impl FederatedClient {
     ) -> Result<Passed, FederationError> {
         let passed =
             |answer, region: &str| Passed { answer, region: region.into(), strategy: None };
-        let (mut unasked, mut missing, mut refused) = (Vec::new(), None, None);
+        let (mut unasked, mut missing, mut refused, mut silent) = (Vec::new(), None, None, None);
         for target in self.where_to_look(id, hint) {
             match self.pass(&target, request).await {
                 Ok(answer) if answer.status == 404 => missing = Some((answer, target.id)),
@@ -111,13 +116,19 @@ impl FederatedClient {
                     }
                     return Ok(passed(answer, &target.id));
                 }
-                // Whether it was done is not known, and no other region knows.
-                Err(Some(error)) if Verdict::of(&error) == Verdict::Unknown => {
-                    let (id, region) = (id.to_owned(), target.id.to_string());
-                    return Err(FederationError::Ambiguous { region, id, error });
+                Err(error) => {
+                    unasked.push(target.id.clone());
+                    // It may have been done there. A request that changes nothing can just be repeated.
+                    let sent = error.filter(|error| Verdict::of(error) == Verdict::Unknown);
+                    if let (Some(error), false) = (sent, request.method.is_safe()) {
+                        silent.get_or_insert((target.id, error));
+                    }
                 }
-                Err(_) => unasked.push(target.id),
             }
+        }
+        if let Some((region, error)) = silent {
+            let (id, region) = (id.to_owned(), region.to_string());
+            return Err(FederationError::Ambiguous { region, id, error });
         }
         match (refused, missing) {
             (Some((answer, region)), _) => Ok(passed(answer, &region)),
@@ -151,18 +162,14 @@ impl FederatedClient {
         request: &Forward,
     ) -> Result<Passed, FederationError> {
         let target = self.shared.regions().find(region);
-        let unknown = || rota_federation::NoRoute::UnknownRegion { id: region.to_owned() };
+        let unknown = || NoRoute::UnknownRegion { id: region.to_owned() };
         let target = target.ok_or_else(unknown)?;
         match self.pass(&target, request).await {
             Ok(answer) => Ok(Passed { answer, region: target.id.to_string(), strategy: None }),
             Err(Some(error)) => {
                 Err(FederationError::Region { region: target.id.to_string(), error })
             }
-            Err(None) => {
-                let reason = "its circuit breaker is open";
-                let id = target.id.to_string();
-                Err(rota_federation::NoRoute::PinnedUnavailable { id, reason }.into())
-            }
+            Err(None) => Err(FederationError::CircuitOpen { region: target.id.to_string() }),
         }
     }
 
