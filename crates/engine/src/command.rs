@@ -31,8 +31,8 @@ pub enum Command<J = Target> {
     StopWaiting(WaiterId),
     /// Answer everything that waits, and let nothing wait from now on: the process is about to end.
     EndWaiting,
-    /// Claims that never reached their worker, by job and attempt.
-    Undelivered(Vec<(Seq, u32)>),
+    /// Jobs that were claimed and did not reach their worker.
+    Undelivered(Undelivered),
     /// Executions have ended. Each is answered separately.
     Settle(Vec<Settle<J>>),
     /// A heartbeat.
@@ -138,6 +138,15 @@ pub enum Selected {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WaiterId(pub u64);
+
+/// Claims whose answer did not reach the worker.
+#[derive(Debug, Clone)]
+pub struct Undelivered {
+    /// By job and attempt.
+    pub claims: Vec<(Seq, u32)>,
+    /// The worker may have received a part of the answer, so the starts stay counted by rate limits.
+    pub partly_sent: bool,
+}
 
 #[derive(Debug, Clone)]
 pub struct Enqueue {

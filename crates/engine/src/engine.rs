@@ -141,7 +141,7 @@ impl Engine {
             Command::Fetch(fetch) => self.fetch(fetch),
             Command::StopWaiting(waiter) => self.stop_waiting(waiter),
             Command::EndWaiting => self.end_waiting(),
-            Command::Undelivered(claims) => self.undelivered(&claims),
+            Command::Undelivered(undelivered) => self.undelivered(&undelivered),
             Command::Settle(all) => self.settle(all),
             Command::Beat(beat) => self.beat(beat),
             Command::Register(registration) => self.register(*registration),

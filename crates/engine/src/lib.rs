@@ -66,7 +66,8 @@ pub use caps::{Asker, CapCounter, CapReached, Capped};
 pub use clock::Now;
 pub use command::{
     Beat, Command, CronSpec, Enqueue, Fetch, NewPriority, NumbersEdit, Override, Prune, PutLimit,
-    QueueSettings, RotateKey, SeenJob, Selected, Target, TenantChange, Unchanged, WaiterId,
+    QueueSettings, RotateKey, SeenJob, Selected, Target, TenantChange, Unchanged, Undelivered,
+    WaiterId,
 };
 pub use config::{Caps, Config, Cost, FairStrategy, Fairness, Noisy, PriorityScope, Retention};
 pub use cron::{CronView, Overlap};

@@ -109,7 +109,7 @@ impl Command<JobId> {
             Command::Fetch(fetch) => Command::Fetch(fetch),
             Command::StopWaiting(id) => Command::StopWaiting(id),
             Command::EndWaiting => Command::EndWaiting,
-            Command::Undelivered(claims) => Command::Undelivered(claims),
+            Command::Undelivered(undelivered) => Command::Undelivered(undelivered),
             Command::Register(about) => Command::Register(about),
             Command::Deregister(worker, tenant) => Command::Deregister(worker, tenant),
             Command::DropStaleWorker(worker) => Command::DropStaleWorker(worker),

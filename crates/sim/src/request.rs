@@ -3,12 +3,12 @@
 use bytes::Bytes;
 use rota_engine::{
     CronSpec, Failure, Fetch, Holder, Override, PutLimit, QueueSettings, Registration, Unchanged,
-    WaiterId,
+    Undelivered, WaiterId,
 };
 use rota_model::envelope::NewJob;
 use rota_model::{
-    CronName, Directive, JobId, LimitKey, PoolConfig, PoolName, QueueName, Seq, TenantConfig,
-    TenantId, WorkerId,
+    CronName, Directive, JobId, LimitKey, PoolConfig, PoolName, QueueName, TenantConfig, TenantId,
+    WorkerId,
 };
 
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ pub enum Request {
     Fetch(Fetch),
     StopWaiting(WaiterId),
     /// The connection broke before these claims could be handed over.
-    Undelivered(Vec<(Seq, u32)>),
+    Undelivered(Undelivered),
     Settle(Vec<Word>),
     Beat {
         worker: WorkerId,

@@ -22,7 +22,7 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-fn wait_for<T>(test: impl Future<Output = T>) -> T {
+pub fn wait_for<T>(test: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let limit = std::time::Duration::from_secs(60);
@@ -30,7 +30,7 @@ fn wait_for<T>(test: impl Future<Output = T>) -> T {
     })
 }
 
-async fn open<S>(stream: S) -> SendRequest<Bytes>
+pub async fn open<S>(stream: S) -> SendRequest<Bytes>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -41,11 +41,11 @@ where
     client
 }
 
-async fn connect(server: &Server) -> SendRequest<Bytes> {
+pub async fn connect(server: &Server) -> SendRequest<Bytes> {
     open(TcpStream::connect(server.address()).await.unwrap()).await
 }
 
-async fn ask(
+pub async fn ask(
     client: &SendRequest<Bytes>,
     method: &str,
     path: &str,

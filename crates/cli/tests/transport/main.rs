@@ -17,5 +17,7 @@ mod handshakes;
 mod http2;
 mod reload;
 mod slow;
+mod undelivered;
+mod undelivered_http2;
 
 use support::wire;

@@ -217,7 +217,7 @@ impl Engine {
         }
     }
 
-    /// Takes back the counts of a claim that never reached its worker. Metrics keep it, because
+    /// Takes back the counts of a claim that did not reach its worker. Metrics keep it, because
     /// their counters must not go down.
     pub(crate) fn undo_dispatch(&mut self, active: &Active) {
         let (undone, wall) = (Dispatches::UNDONE, self.wall());
@@ -229,12 +229,6 @@ impl Engine {
             self.meters.undo_start(meter, wall);
         }
         self.count_charge(ix, active.account, undone);
-        for limit in active.counted.into_iter().flatten() {
-            if self.scheduler.limits().exists(limit) {
-                self.scheduler.undo_start(limit, active.counted_at);
-                self.journal.record_undone_start(limit);
-            }
-        }
         if let Some(pool) = active.pool.as_ref().filter(|name| self.has_pool(name)) {
             self.pool_watch.dispatches(pool).add(undone, wall);
             self.journal.dispatches.add(Dispatcher::Pool(pool.clone()), undone);
@@ -242,6 +236,16 @@ impl Engine {
         self.record(ix, |minute| minute.dispatched -= 1);
         self.queues.get_mut(ix).stats.dispatches.add(undone, wall);
         self.total.dispatches.add(undone, wall);
+    }
+
+    /// Takes back the start of a claim from the rate limits that counted it.
+    pub(crate) fn undo_limited_start(&mut self, active: &Active) {
+        for limit in active.counted.into_iter().flatten() {
+            if self.scheduler.limits().exists(limit) {
+                self.scheduler.undo_start(limit, active.counted_at);
+                self.journal.record_undone_start(limit);
+            }
+        }
     }
 
     fn has_pool(&self, name: &PoolName) -> bool {

@@ -10,7 +10,7 @@ use crate::tenant::Tally;
 use crate::timers::Timer;
 use crate::{
     Ack, Engine, EventKind, Failure, HandlerCode, Holder, Nack, Refusal, Reply, Settle, Settled,
-    Target,
+    Target, Undelivered,
 };
 
 /// The state a job enters after an execution, and when and after how many milliseconds it runs
@@ -124,9 +124,9 @@ impl Engine {
         Some(self.back_off(seq, &returned, failure, due, undo, wait_ms))
     }
 
-    /// Undoes claims that never reached their worker.
-    pub(crate) fn undelivered(&mut self, claims: &[(Seq, u32)]) -> Reply {
-        for &(seq, attempt) in claims {
+    /// Undoes claims that did not reach their worker.
+    pub(crate) fn undelivered(&mut self, undelivered: &Undelivered) -> Reply {
+        for &(seq, attempt) in &undelivered.claims {
             if self.active.get(seq).is_none_or(|active| active.attempt != attempt) {
                 continue;
             }
@@ -137,6 +137,9 @@ impl Engine {
                     continue;
                 }
                 self.undo_dispatch(&active);
+                if !undelivered.partly_sent {
+                    self.undo_limited_start(&active);
+                }
                 self.free_slot(&active, 0);
                 active.attempt -= 1;
                 self.return_to_queue(seq, &active, true);

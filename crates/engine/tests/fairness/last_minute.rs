@@ -1,6 +1,6 @@
 //! Figures of the last minute: right to within five seconds, and the same before and after a restart.
 
-use rota_engine::{Command, Config, Engine, Refusal, Reply};
+use rota_engine::{Command, Config, Engine, Refusal, Reply, Undelivered};
 use rota_model::{PoolName, QueueName, TenantId};
 use serde_json::json;
 
@@ -148,7 +148,7 @@ fn claims_that_nobody_received_do_not_count_as_started() {
         assert_eq!(starts(&world.engine), [5; 5]);
         world.pass(7_000);
         let lost = claimed[1..].iter().map(|one| (one.seq, one.attempt)).collect();
-        world.apply(Command::Undelivered(lost));
+        world.apply(Command::Undelivered(Undelivered { claims: lost, partly_sent: false }));
         for restart in [false, true] {
             if restart {
                 world.crash(10);

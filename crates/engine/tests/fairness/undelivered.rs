@@ -1,17 +1,22 @@
 //! Claims that nobody received do not use limits up.
 
 use crate::world::{World, job};
-use rota_engine::Command;
+use rota_engine::{Claimed, Command, Undelivered};
 use serde_json::{Value, json};
 
 fn once_an_hour(how: &str) -> Value {
     json!({"key": "k", how: {"limit": 1, "period": "PT1H"}})
 }
 
+fn undelivered(claimed: &Claimed, partly_sent: bool) -> Command {
+    let claims = vec![(claimed.seq, claimed.attempt)];
+    Command::Undelivered(Undelivered { claims, partly_sent })
+}
+
 fn take_back(world: &mut World) {
     let claimed = world.fetch(1).remove(0);
     world.pass(50);
-    world.apply(Command::Undelivered(vec![(claimed.seq, claimed.attempt)]));
+    world.apply(undelivered(&claimed, false));
 }
 
 #[test]
@@ -50,12 +55,27 @@ fn other_starts_of_the_same_moment_and_later_ones_stay_counted() {
     world.pass(1_000);
     assert_eq!(world.fetch(2).len(), 1);
     assert!(world.fetch(1).is_empty());
-    world.apply(Command::Undelivered(vec![(first.seq, first.attempt)]));
+    world.apply(undelivered(&first, false));
     assert_eq!(world.fetch(2).len(), 1);
     world.crash(100);
     assert!(world.fetch(2).is_empty());
     world.pass(3_598_900);
     assert_eq!(world.fetch(6).len(), 1, "an hour after the one of the first moment that counts");
+}
+
+#[test]
+fn a_claim_that_was_partly_sent_goes_back_and_still_counts_as_a_start() {
+    for how in ["rate", "throttle"] {
+        let mut world = World::new();
+        let jobs = world.enqueue(&job("a").limit(once_an_hour(how)), 2);
+        let claimed = world.fetch(1).remove(0);
+        world.apply(undelivered(&claimed, true));
+        world.crash(100);
+        assert!(world.fetch(1).is_empty(), "{how}: the worker may have begun");
+        world.pass(3_600_000);
+        let again = world.fetch(1).remove(0);
+        assert_eq!((again.seq, again.attempt), (jobs[0], 1), "{how}: the attempt did not count");
+    }
 }
 
 #[test]

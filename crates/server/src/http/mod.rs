@@ -8,6 +8,7 @@ mod audited;
 mod body;
 mod bounded_list;
 mod cap_reached;
+mod claims_in_answer;
 mod client_address;
 mod cors;
 mod cron;

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ahash::RandomState;
-use rota_engine::{Claimed, Command, Engine, InFlight, Now, Refusal, Reply, Resolved, WaiterId};
+use rota_engine::{
+    Claimed, Command, Engine, InFlight, Now, Refusal, Reply, Resolved, Undelivered, WaiterId,
+};
 use rota_store::{Batch, Body, Reader, StoreError};
 use tokio::sync::oneshot;
 
@@ -251,7 +253,8 @@ impl<R: Reader> EngineLoop<R> {
             }
         }
         if !orphans.is_empty() {
-            self.apply_command(Command::Undelivered(orphans));
+            let undelivered = Undelivered { claims: orphans, partly_sent: false };
+            self.apply_command(Command::Undelivered(undelivered));
         }
     }
 

@@ -148,9 +148,9 @@ impl Handle {
     }
 
     /// Undoes claims that do not reach their worker: the jobs go back to their queues, and the attempts do
-    /// not count.
-    pub fn undo_claims(&self, claims: Vec<(Seq, u32)>) {
-        release::undo_claims(claims, &self.mailbox);
+    /// not count. If the worker may have received a part of the answer, the starts count for rate limits.
+    pub fn undo_claims(&self, claims: Vec<(Seq, u32)>, partly_sent: bool) {
+        release::undo_claims(claims, partly_sent, &self.mailbox);
     }
 
     /// Tells the engine thread the ids of active jobs that a handler has read from the store, so that

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rota_engine::{Command, Event, KeyChange, RequestLimitChange};
+use rota_engine::{Command, Event, KeyChange, RequestLimitChange, Undelivered};
 use rota_model::Seq;
 use tokio::sync::{mpsc, oneshot};
 
@@ -65,16 +65,18 @@ pub(super) async fn run(
             let jobs = undelivered.len();
             tracing::debug!(jobs, "a client left before its jobs arrived; they go back");
         }
-        undo_claims(undelivered, &mailbox);
+        undo_claims(undelivered, false, &mailbox);
     }
 }
 
-/// Undoes claims that do not reach their worker: the jobs return to their queues.
-pub(super) fn undo_claims(claims: Vec<(Seq, u32)>, mailbox: &Mailbox) {
+/// Undoes claims that do not reach their worker: the jobs return to their queues. `partly_sent` is whether the
+/// worker may have received a part of the answer.
+pub(super) fn undo_claims(claims: Vec<(Seq, u32)>, partly_sent: bool, mailbox: &Mailbox) {
     if claims.is_empty() {
         return;
     }
-    let undelivered = Input::Tell(Ask::Command(Command::Undelivered(claims)));
+    let undelivered = Command::Undelivered(Undelivered { claims, partly_sent });
+    let undelivered = Input::Tell(Ask::Command(undelivered));
     if mailbox.put(Source::Server, undelivered).is_err() {
         // The jobs become available when their reservations end.
         tracing::warn!("jobs that were not delivered stay reserved: the server stops");

@@ -31,7 +31,7 @@ fn named_by(command: &Command) -> Option<usize> {
         Command::Fetch(fetch) => Some(fetch.queues.len()),
         Command::Settle(all) => Some(all.len()),
         Command::Beat(beat) => Some(beat.jobs.len()),
-        Command::Undelivered(claims) => Some(claims.len()),
+        Command::Undelivered(undelivered) => Some(undelivered.claims.len()),
         Command::Cancel(targets)
         | Command::RequestCancel(targets)
         | Command::Activate(targets)

@@ -19,7 +19,10 @@ enum Cause<'a> {
     /// It met a limit elsewhere that lasts until then; whether its worker has a tenant's credentials.
     Limited(Millis, &'a Failure, bool),
     Requeued,
-    Undelivered,
+    /// Whether the worker may have received a part of the answer.
+    Undelivered {
+        partly_sent: bool,
+    },
     Cancelled,
     /// The reservation ended, or the worker fell silent.
     Lost,
@@ -42,7 +45,7 @@ impl World {
         let left = self.has_attempts_left(live);
         let limited = self.may_pause(live) && self.has_key(live.seq);
         let allowed = causes.iter().any(|cause| match (cause, ready.undo) {
-            (Cause::Undelivered, Some(undo)) => undo == taken_back(live, 0),
+            (Cause::Undelivered { .. }, Some(undo)) => undo == taken_back(live, 0),
             (Cause::Requeued, None) => true,
             (Cause::Limited(_, failure, _), Some(undo)) => {
                 limited && !self.is_final(live, failure) && undo == taken_back(live, 1)
@@ -59,8 +62,9 @@ impl World {
             _ => None,
         });
         let class = self.jobs.get(&live.seq).map(|job| job.class.clone());
-        let undelivered = causes.iter().any(|cause| matches!(cause, Cause::Undelivered));
-        if let (true, Some(class), Some(started)) = (undelivered, &class, live.started) {
+        let is_unsent = |cause: &Cause| matches!(cause, Cause::Undelivered { partly_sent: false });
+        let unsent = causes.iter().any(is_unsent);
+        if let (true, Some(class), Some(started)) = (unsent, &class, live.started) {
             self.undo_start(class, started);
         }
         if let (Some((until, proven)), Some(class), Some(_)) = (until, class, ready.undo) {
@@ -175,7 +179,7 @@ impl World {
                 verdict(job, live.attempt, failure) == Some(finish.ending)
             }
             Cause::Lost | Cause::TimedOut => exhausted && finish.ending == by_policy,
-            Cause::Requeued | Cause::Undelivered => false,
+            Cause::Requeued | Cause::Undelivered { .. } => false,
         });
         ensure(allowed, Rule::HandedTwice, || {
             format!("job {seq} ended as {:?} at {}: {:?}", finish.ending, self.at, job.lease)
@@ -209,8 +213,10 @@ impl World {
         let mut causes = Vec::new();
         match &context.step.command {
             Command::Settle(all) => causes.extend(all.iter().filter_map(|one| cause(one, live))),
-            Command::Undelivered(all) if all.contains(&(live.seq, live.attempt)) => {
-                causes.push(Cause::Undelivered);
+            Command::Undelivered(undelivered)
+                if undelivered.claims.contains(&(live.seq, live.attempt)) =>
+            {
+                causes.push(Cause::Undelivered { partly_sent: undelivered.partly_sent });
             }
             Command::DropStaleWorker(name) if live.worker.as_ref() == Some(name) => {
                 let silent = self.silent_for(name);

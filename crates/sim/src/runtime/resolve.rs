@@ -23,7 +23,7 @@ impl Runtime {
             }
             Request::Fetch(fetch) => Command::Fetch(fetch),
             Request::StopWaiting(waiter) => Command::StopWaiting(waiter),
-            Request::Undelivered(claims) => Command::Undelivered(claims),
+            Request::Undelivered(undelivered) => Command::Undelivered(undelivered),
             Request::Settle(words) => {
                 let words = words.into_iter().map(|word| self.settle_of(word));
                 Command::Settle(words.collect::<Result<_, _>>()?)

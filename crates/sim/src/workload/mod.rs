@@ -10,7 +10,7 @@ mod workers;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use rota_engine::{Command, Now, Reply};
+use rota_engine::{Command, Now, Reply, Undelivered};
 use rota_model::{JobId, QueueName, Seq, TenantConfig};
 use rota_store::Mutation;
 
@@ -147,8 +147,11 @@ impl Workload {
             }
             _ if claims.is_empty() => {}
             _ => {
-                let claims = claims.iter().map(|claim| (claim.seq, claim.attempt));
-                self.urgent.push_back(Request::Undelivered(claims.collect()));
+                let claims: Vec<_> =
+                    claims.iter().map(|claim| (claim.seq, claim.attempt)).collect();
+                let partly_sent = claims.first().is_some_and(|(seq, _)| seq.0 % 2 == 1);
+                let undelivered = Undelivered { claims, partly_sent };
+                self.urgent.push_back(Request::Undelivered(undelivered));
             }
         }
     }

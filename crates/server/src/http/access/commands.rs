@@ -9,6 +9,7 @@ use rota_model::{
 };
 
 use super::{Access, JobsCommand};
+use crate::http::claims_in_answer::ClaimsInAnswer;
 use crate::http::error::ApiError;
 use crate::runtime::{Answer, Ask, Delivery};
 
@@ -63,10 +64,14 @@ impl Access {
         self.app.handle.note_active_ids(ids);
     }
 
-    /// Gives back claims that do not reach their worker; their attempts do not count.
+    /// Gives back claims of which nothing reaches their worker; their attempts do not count.
     pub(in crate::http) fn undo_claims(&self, jobs: &[Delivery]) {
-        let claims = jobs.iter().map(|job| (job.claimed.seq, job.claimed.attempt));
-        self.app.handle.undo_claims(claims.collect());
+        self.app.handle.undo_claims(claims(jobs), false);
+    }
+
+    /// The claims in an answer that is to be written.
+    pub(in crate::http) fn claims_in_answer(&self, jobs: &[Delivery]) -> ClaimsInAnswer {
+        ClaimsInAnswer::new(self.app.clone(), claims(jobs))
     }
 
     pub(in crate::http) async fn settle(&self, settles: Vec<Settle<JobId>>) -> Answer {
@@ -269,4 +274,9 @@ impl Access {
             None => self.operator("Changing a limit of all tenants").map(|_| ()),
         }
     }
+}
+
+/// Claimed jobs and their attempts.
+fn claims(jobs: &[Delivery]) -> Vec<(Seq, u32)> {
+    jobs.iter().map(|job| (job.claimed.seq, job.claimed.attempt)).collect()
 }

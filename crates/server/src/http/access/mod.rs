@@ -48,7 +48,7 @@ use axum::http::request::Parts;
 use rota_engine::{Refusal, Reply};
 use rota_identity::Permission;
 use rota_model::envelope::{Rules, Sender, Tenancy};
-use rota_model::{Millis, PoolName, QueueName, Scope, TenantId, WorkerId};
+use rota_model::{Millis, PoolName, QueueName, Scope, Seq, TenantId, WorkerId};
 use rota_settings::{Isolation, Settings, TenantSource};
 use tokio::sync::Mutex;
 
@@ -178,6 +178,11 @@ impl App {
     /// What was looked up on behalf of callers so far.
     pub(super) fn lookups(&self) -> LookupCounts {
         self.handle.lookups()
+    }
+
+    /// Gives back claims whose answer was not written.
+    pub(super) fn undo_claims(&self, claims: Vec<(Seq, u32)>, partly_sent: bool) {
+        self.handle.undo_claims(claims, partly_sent);
     }
 
     /// The turns of streams that read the events.

@@ -14,6 +14,8 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::Sleep;
 use tokio_rustls::server::TlsStream;
 
+use super::frames::{Digest, Frames};
+use super::outgoing::Outgoing;
 use super::parser_error::with_body;
 use super::progress::Progress;
 use super::protocol::Protocol;
@@ -29,6 +31,11 @@ pub(super) struct Connection {
     transport: Transport,
     progress: Arc<Progress>,
     protocol: Protocol,
+    outgoing: Arc<Outgoing>,
+    /// The frames that were written, for HTTP/2.
+    frames: Frames,
+    /// Contents that the transport has accepted, and the kernel may not have taken yet.
+    accepted: Vec<Digest>,
     /// The answer that is written instead of hyper's, and how much of it has been written.
     error: Option<(Vec<u8>, usize)>,
     lingering: Option<Pin<Box<Sleep>>>,
@@ -109,7 +116,20 @@ impl Connection {
     }
 
     fn new(transport: Transport, protocol: Protocol, progress: Arc<Progress>) -> Self {
-        Self { transport, progress, protocol, error: None, lingering: None }
+        Self {
+            transport,
+            progress,
+            protocol,
+            outgoing: Arc::default(),
+            frames: Frames::default(),
+            accepted: Vec::new(),
+            error: None,
+            lingering: None,
+        }
+    }
+
+    pub fn outgoing(&self) -> Arc<Outgoing> {
+        self.outgoing.clone()
     }
 
     pub fn protocol(&self) -> Protocol {
@@ -159,14 +179,52 @@ impl Connection {
         }
     }
 
-    /// Records whether the client takes what is written.
-    fn note_write(&self, result: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    /// Records whether the client takes what is written, and what of it was taken.
+    fn note_write(
+        &mut self,
+        bufs: &[IoSlice<'_>],
+        result: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
         match &result {
-            Poll::Ready(Ok(1..)) => self.progress.note_write(true),
+            Poll::Ready(Ok(count @ 1..)) => {
+                self.progress.note_write(true);
+                self.note_accepted(bufs, *count);
+            }
             Poll::Pending => self.progress.note_write(false),
             Poll::Ready(_) => {}
         }
         result
+    }
+
+    /// Records that the transport has accepted so many bytes of these.
+    fn note_accepted(&mut self, bufs: &[IoSlice<'_>], mut count: usize) {
+        self.outgoing.note_written(count);
+        if self.protocol == Protocol::Http1 {
+            return;
+        }
+        let watch = self.outgoing.is_watched();
+        for buf in bufs {
+            let accepted = &buf[..count.min(buf.len())];
+            self.accepted.extend(self.frames.advance(accepted, watch));
+            count -= accepted.len();
+        }
+        if !self.accepted.is_empty() && !self.transport.holds_data() {
+            self.note_taken();
+        }
+    }
+
+    /// Records that the kernel has taken what the transport has accepted.
+    fn note_taken(&mut self) {
+        if !self.accepted.is_empty() {
+            self.outgoing.taken(&self.accepted);
+            self.accepted.clear();
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.outgoing.close();
     }
 }
 
@@ -199,6 +257,14 @@ impl Transport {
             Self::Tls(encrypted) => {
                 Pin::new(&mut lock(encrypted).stream).poll_write_vectored(cx, bufs)
             }
+        }
+    }
+
+    /// Whether it has accepted data that the kernel has not taken.
+    fn holds_data(&self) -> bool {
+        match self {
+            Self::Plain { .. } => false,
+            Self::Tls(encrypted) => lock(encrypted).stream.get_ref().1.wants_write(),
         }
     }
 
@@ -266,7 +332,7 @@ impl AsyncWrite for Connection {
         match error {
             None => {
                 let result = self.transport.poll_write(cx, buf);
-                self.note_write(result)
+                self.note_write(&[IoSlice::new(buf)], result)
             }
             Some(answer) => {
                 self.error = Some((answer, 0));
@@ -284,7 +350,7 @@ impl AsyncWrite for Connection {
             [only] => self.poll_write(cx, only),
             _ => {
                 let result = self.transport.poll_write_vectored(cx, bufs);
-                self.note_write(result)
+                self.note_write(bufs, result)
             }
         }
     }
@@ -298,7 +364,12 @@ impl AsyncWrite for Connection {
         let flushed = self.transport.poll_flush(cx);
         match flushed {
             Poll::Pending => self.progress.note_write(false),
-            Poll::Ready(_) => self.progress.note_flush(),
+            Poll::Ready(Ok(())) => {
+                self.progress.note_flush();
+                self.outgoing.flushed();
+                self.note_taken();
+            }
+            Poll::Ready(Err(_)) => {}
         }
         flushed
     }

@@ -4,8 +4,10 @@ mod address;
 mod connection;
 mod eviction;
 mod failed_handshakes;
+mod frames;
 mod open_answers;
 mod open_connection;
+mod outgoing;
 mod parser_error;
 mod peer;
 mod port;
@@ -15,13 +17,14 @@ mod request_connection;
 mod slots;
 mod tls;
 mod turns;
+mod watched_answer;
 
 pub use failed_handshakes::FailedHandshakes;
 pub use peer::Peer;
 pub use port::Listener;
 pub(super) use request_connection::{
-    Cut, client_closed, client_closed_after, hold_slot, is_kept_back, may_not_wait, serve_for,
-    wait_for_rest,
+    Cut, client_closed, client_closed_after, has_connection, hold_slot, is_kept_back, may_not_wait,
+    serve_for, wait_for_rest,
 };
 pub use tls::{Certificates, TlsError};
 

@@ -95,8 +95,14 @@ impl HttpBody for OpenAnswer {
             let error = std::io::Error::from(std::io::ErrorKind::TimedOut);
             return Poll::Ready(Some(Err(axum::Error::new(error))));
         };
-        let frame = Pin::new(body).poll_frame(cx);
-        answer.untaken_since = frame.is_ready().then(Instant::now);
+        let frame = Pin::new(&mut *body).poll_frame(cx);
+        let has_length = body.size_hint().exact().is_some();
+        // One of known length waits for nothing but its client.
+        if frame.is_ready() {
+            answer.untaken_since = Some(Instant::now());
+        } else if !has_length {
+            answer.untaken_since = None;
+        }
         frame
     }
 

@@ -83,12 +83,15 @@ impl<S: Serve> OpenConnection<S> {
             Protocol::Http1 => Some(connection.client()),
             Protocol::Http2 => None,
         };
+        let outgoing = connection.outgoing();
+        let by_content = connection.protocol() == Protocol::Http2;
         let request_connection = RequestConnection { client, slot: slot.clone(), seat };
         let (service, peer) = (shared.service.clone(), Arc::new(peer));
         let handler = service_fn(move |request: Request<Incoming>| {
             let serving = service.clone().serve(peer.clone(), request);
             let serving = with_connection(request_connection.clone(), serving);
-            async move { Ok::<_, Infallible>(serving.await) }
+            let outgoing = outgoing.clone();
+            async move { Ok::<_, Infallible>(outgoing.watch_claims(serving.await, by_content)) }
         });
         let once = slot.is_kept_back();
         let ended =

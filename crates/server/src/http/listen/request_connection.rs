@@ -76,6 +76,11 @@ pub(in crate::http) fn is_kept_back() -> bool {
     CONNECTION.try_with(|connection| connection.slot.is_kept_back()).unwrap_or(false)
 }
 
+/// Whether the current request came over a connection, and not from this process.
+pub(in crate::http) fn has_connection() -> bool {
+    CONNECTION.try_with(|_| ()).is_ok()
+}
+
 /// Completes when the client of the current request has closed its side of the connection, so that it is
 /// probably gone, though it may still read the answer. Looks after `delay` for the first time.
 pub(in crate::http) fn client_closed_after(

@@ -13,7 +13,7 @@ use super::{pool, preference, queues, visibility, worker_id};
 use crate::http::body::Json;
 use crate::http::bounded_list::BoundedList;
 use crate::http::error::{ApiError, ApiResult};
-use crate::http::listen::{client_closed_after, is_kept_back, may_not_wait};
+use crate::http::listen::{client_closed_after, has_connection, is_kept_back, may_not_wait};
 use crate::http::{Access, job_json, reply};
 use crate::runtime::Delivery;
 
@@ -77,11 +77,11 @@ pub(in crate::http) async fn fetch(app: Access, body: Json) -> ApiResult {
     if jobs.is_empty() && wait_ms > 0 && !may_wait {
         return Err(may_not_wait());
     }
-    Ok(reply::raw(StatusCode::OK, deliver(&app, &jobs).await?))
+    deliver(&app, &jobs).await
 }
 
 /// Writes the answer, in which there may not be room for all jobs; the others go back to their queues.
-async fn deliver(app: &Access, jobs: &[Delivery]) -> Result<Vec<u8>, ApiError> {
+async fn deliver(app: &Access, jobs: &[Delivery]) -> ApiResult {
     let mut claims = UndeliveredClaims { app, jobs };
     let mut list = BoundedList::new(b"{\"jobs\":[", app.settings.limits.answer_bytes);
     let (mut sources, mut ids_read) = (Sources::default(), Vec::new());
@@ -99,7 +99,12 @@ async fn deliver(app: &Access, jobs: &[Delivery]) -> Result<Vec<u8>, ApiError> {
         claims.jobs = rest;
     }
     app.note_active_ids(ids_read);
-    Ok(list.finish(b"]}"))
+    let delivered = &jobs[..jobs.len() - claims.jobs.len()];
+    let mut response = reply::raw(StatusCode::OK, list.finish(b"]}"));
+    if !delivered.is_empty() && has_connection() {
+        response.extensions_mut().insert(app.claims_in_answer(delivered));
+    }
+    Ok(response)
 }
 
 /// Claimed jobs that are not in the answer yet. Those that are left when this is dropped are given back.
