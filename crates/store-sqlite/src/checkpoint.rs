@@ -85,6 +85,7 @@ fn is_full(error: &rusqlite::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page_kind::PageKind;
     use crate::pragma::{connect, enable_wal};
 
     /// On a full disk and at shutdown, the server truncates its WAL. It must not wait for a backup.
@@ -92,7 +93,8 @@ mod tests {
     fn a_truncation_ends_while_somebody_still_reads() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("x.db");
-        let (writer, reader) = (connect(&path).unwrap(), connect(&path).unwrap());
+        let open = || connect(&path, PageKind::Checked).unwrap();
+        let (writer, reader) = (open(), open());
         assert!(enable_wal(&writer).unwrap());
         writer.execute_batch("CREATE TABLE t (a)").unwrap();
         reader.execute_batch("BEGIN; SELECT * FROM t").unwrap();

@@ -11,8 +11,10 @@ use std::path::Path;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
+use crate::check::{Damage, Rule};
 use crate::header::JournalMode;
 use crate::internal_error::InternalError;
+use crate::page_kind::PageKind;
 use crate::{CopyError, Snapshot};
 
 /// Progress of a copy, in bytes.
@@ -40,13 +42,13 @@ pub(crate) fn copy(
 ) -> Result<(), CopyError> {
     let failed = |error: rusqlite::Error| CopyError::failed(to, InternalError::from(error));
     let write_failed = |error: io::Error| CopyError::failed(to, error);
-    let mut target = open(to).map_err(failed)?;
+    let mut target = open(to, from.pages()).map_err(failed)?;
     let backup = Backup::new(from.conn(), &mut target).map_err(failed)?;
     let page: u32 =
         from.conn().pragma_query_value(None, "page_size", |row| row.get(0)).map_err(failed)?;
     let mut synced = 0;
     loop {
-        let step = backup.step(PAGES_PER_STEP).map_err(failed)?;
+        let step = backup.step(PAGES_PER_STEP).map_err(|error| step_failed(from, to, error))?;
         let pages = backup.progress();
         let bytes = |pages: i32| u64::from(pages.max(0).unsigned_abs()) * u64::from(page);
         let done = bytes(pages.pagecount - pages.remaining);
@@ -65,12 +67,25 @@ pub(crate) fn copy(
     drop(backup);
     finish(&target).map_err(failed)?;
     target.close().map_err(|(_, error)| failed(error))?;
-    journal_mode.write(file).and_then(|()| file.sync_all()).map_err(write_failed)
+    journal_mode.write(file, from.pages()).and_then(|()| file.sync_all()).map_err(write_failed)
 }
 
-fn open(to: &Path) -> rusqlite::Result<Connection> {
+/// A damaged page of the original is named as what it is.
+fn step_failed(from: &Snapshot, to: &Path, error: rusqlite::Error) -> CopyError {
+    match InternalError::from(error) {
+        InternalError::Page(damage) => {
+            let examples = vec![damage.to_string()];
+            let damages = vec![Damage { rule: Rule::Page, count: 1, examples }];
+            CopyError::Damaged { path: from.path().to_owned(), damages }
+        }
+        error => CopyError::failed(to, error),
+    }
+}
+
+/// The copy has checksums if the original has.
+fn open(to: &Path, pages: PageKind) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let target = Connection::open_with_flags(to, flags)?;
+    let target = pages.open(to, flags)?;
     // An incomplete copy is discarded, and `copy` syncs a complete one.
     target.pragma_update(None, "journal_mode", "off")?;
     target.pragma_update(None, "synchronous", "off")?;

@@ -6,8 +6,11 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use rota_sqlite_pages::{page_bytes, seal};
+
 use crate::OpenError;
 use crate::migrate::{APPLICATION_ID, FORMAT};
+use crate::page_kind::PageKind;
 
 /// What is stored under the name of the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +24,7 @@ pub(crate) enum FileKind {
 const HEADER_LEN: usize = 100;
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// Offsets in the header, see <https://www.sqlite.org/fileformat.html>.
-const JOURNAL_MODE_OFFSET: u64 = 18;
+const JOURNAL_MODE_OFFSET: usize = 18;
 const USER_VERSION_OFFSET: usize = 60;
 const APPLICATION_ID_OFFSET: usize = 68;
 
@@ -35,8 +38,18 @@ pub(crate) enum JournalMode {
 }
 
 impl JournalMode {
-    pub(crate) fn write(self, file: &File) -> io::Result<()> {
-        file.write_all_at(&[self as u8; 2], JOURNAL_MODE_OFFSET)
+    pub(crate) fn write(self, file: &File, pages: PageKind) -> io::Result<()> {
+        let bytes = match (pages, page_bytes(file)?) {
+            (PageKind::Plain, _) | (PageKind::Checked, None) => HEADER_LEN,
+            (PageKind::Checked, Some(bytes)) => bytes,
+        };
+        let mut first = vec![0; bytes];
+        file.read_exact_at(&mut first, 0)?;
+        first[JOURNAL_MODE_OFFSET..JOURNAL_MODE_OFFSET + 2].fill(self as u8);
+        if pages == PageKind::Checked {
+            seal(&mut first, 1);
+        }
+        file.write_all_at(&first, 0)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rota_sqlite_pages::{Damage, take_last};
 use rota_store::StoreError;
 use rusqlite::{ErrorCode, ffi};
 
@@ -10,7 +11,10 @@ use crate::OpenError;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InternalError {
     #[error("{}", describe(.0))]
-    Sqlite(#[from] rusqlite::Error),
+    Sqlite(rusqlite::Error),
+    /// A page does not match its checksum.
+    #[error("the database is damaged: {0}")]
+    Page(Damage),
     /// SQLite can read the file, but the data is not valid for Rota.
     #[error("the database is damaged: {0}")]
     Corrupt(String),
@@ -23,7 +27,7 @@ impl InternalError {
     pub(crate) fn code(&self) -> Option<ErrorCode> {
         match self {
             InternalError::Sqlite(error) => error.sqlite_error_code(),
-            InternalError::Corrupt(_) | InternalError::Rejected(_) => None,
+            InternalError::Page(_) | InternalError::Corrupt(_) | InternalError::Rejected(_) => None,
         }
     }
 
@@ -34,6 +38,16 @@ impl InternalError {
             }
             Some(ErrorCode::DiskFull) => OpenError::no_space(path, self),
             Some(_) => OpenError::unusable(path, self),
+        }
+    }
+}
+
+impl From<rusqlite::Error> for InternalError {
+    fn from(error: rusqlite::Error) -> Self {
+        let code = error.sqlite_error().map(|error| error.extended_code);
+        match code.filter(|code| *code == ffi::SQLITE_IOERR_DATA).and_then(|_| take_last()) {
+            Some(damage) => InternalError::Page(damage),
+            None => InternalError::Sqlite(error),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The embedded store: one SQLite file in its own data directory.
 //!
-//! `rota.db` is the database, `rota.lock` ensures that only one server uses the directory, and
+//! `rota.db` is the database; its pages carry checksums ([`rota_sqlite_pages`]). `rota.lock` ensures that only one server uses the directory, and
 //! `rota.reserve` is disk space that is freed when the disk is full.
 
+mod add_checksums;
 mod apply;
 mod audit;
 mod backup;
@@ -29,6 +30,7 @@ mod migrate;
 mod open;
 mod options;
 mod overdue;
+mod page_kind;
 mod partial_file;
 mod paths;
 mod portion;

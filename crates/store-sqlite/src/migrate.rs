@@ -9,7 +9,7 @@ use crate::{stored_bytes, zones};
 pub(crate) const APPLICATION_ID: u32 = 0x526f_7461;
 
 /// Step n migrates format n - 1 to format n. Released steps are never changed.
-const STEPS: [&str; 11] = [
+const STEPS: [&str; 12] = [
     include_str!("../migrations/0001_base.sql"),
     include_str!("../migrations/0002_history.sql"),
     include_str!("../migrations/0003_lists.sql"),
@@ -21,6 +21,7 @@ const STEPS: [&str; 11] = [
     include_str!("../migrations/0009_dead_letter.sql"),
     include_str!("../migrations/0010_identity.sql"),
     include_str!("../migrations/0011_log.sql"),
+    include_str!("../migrations/0012_checksums.sql"),
 ];
 
 pub(crate) const FORMAT: u32 = STEPS.len() as u32;

@@ -4,13 +4,18 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
+use rota_sqlite_pages::{WalTail, inspect_wal};
 use rusqlite::Connection;
 
 use crate::checkpointer::Checkpointer;
 use crate::header::{self, FileKind};
 use crate::internal_error::InternalError;
 use crate::lock::DirLock;
-use crate::{OpenError, Options, checkpoint, migrate, pragma, private_files, stored_bytes};
+use crate::page_kind::PageKind;
+use crate::{
+    OpenError, Options, Snapshot, add_checksums, checkpoint, migrate, pragma, private_files,
+    stored_bytes,
+};
 
 pub(crate) fn lock(dir: &Path) -> Result<DirLock, OpenError> {
     private_files::create_directory(dir).map_err(|error| OpenError::unusable(dir, error))?;
@@ -24,7 +29,12 @@ pub(crate) fn writer(path: &Path) -> Result<Connection, OpenError> {
     if kind == FileKind::New {
         private_files::touch(path).map_err(|error| OpenError::unusable(path, error))?;
     }
-    let mut conn = pragma::connect(path).map_err(open_error)?;
+    if kind == FileKind::Rota && PageKind::of(path)? == PageKind::Plain {
+        require_known_format(path)?;
+        add_checksums::add_checksums(path)?;
+    }
+    require_usable_log(path)?;
+    let mut conn = pragma::connect(path, PageKind::Checked).map_err(open_error)?;
     if pragma::is_read_only(&conn).map_err(open_error)? {
         return Err(OpenError::unusable(path, "it is read-only"));
     }
@@ -42,6 +52,30 @@ pub(crate) fn writer(path: &Path) -> Result<Connection, OpenError> {
     Ok(conn)
 }
 
+/// The header of an older file does not say whether its write-ahead log has brought it to a newer format.
+fn require_known_format(path: &Path) -> Result<(), OpenError> {
+    Snapshot::of_file(path).map(drop)
+}
+
+/// Every transaction writes the table `meta`, whose only page is the second.
+pub(crate) const FIRST_PAGES: u32 = 2;
+
+/// SQLite would take whatever follows a damaged frame of its write-ahead log for the remains of a crash.
+pub(crate) fn require_usable_log(path: &Path) -> Result<(), OpenError> {
+    let tail = inspect_wal(path, FIRST_PAGES).map_err(|error| OpenError::unusable(path, error))?;
+    match tail {
+        WalTail::Clean => Ok(()),
+        WalTail::Cut { frame } => {
+            tracing::warn!(
+                frame,
+                "the end of the write-ahead log of the database cannot be read; the log has what was in it"
+            );
+            Ok(())
+        }
+        WalTail::Damaged(cause) => Err(OpenError::corrupt(path, cause)),
+    }
+}
+
 /// Starts the checkpointer with its own connection.
 pub(crate) fn checkpointer(
     path: &Path,
@@ -49,14 +83,14 @@ pub(crate) fn checkpointer(
     options: Options,
 ) -> Result<Checkpointer, OpenError> {
     let open_error = |error: InternalError| error.into_open_error(path);
-    let conn = pragma::connect(path).map_err(open_error)?;
+    let conn = pragma::connect(path, PageKind::Checked).map_err(open_error)?;
     pragma::configure_writer(&conn).map_err(open_error)?;
     Checkpointer::start(conn, file, pragma::wal_page_limit(options))
         .map_err(|error| OpenError::unusable(path, error))
 }
 
 pub(crate) fn reader(path: &Path) -> Result<Connection, InternalError> {
-    let conn = pragma::connect(path)?;
+    let conn = pragma::connect(path, PageKind::Checked)?;
     pragma::configure_reader(&conn)?;
     Ok(conn)
 }

@@ -9,6 +9,7 @@ use rusqlite::{Connection, MAIN_DB, OpenFlags};
 use crate::Options;
 use crate::checkpoint::page_limit;
 use crate::internal_error::InternalError;
+use crate::page_kind::PageKind;
 
 const PAGE_BYTES: u32 = 8192;
 /// Cache sizes in KiB, which SQLite expects as negative numbers. The writer uses few and recent
@@ -24,11 +25,11 @@ const CACHED_STATEMENTS: usize = 64;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Opens a connection without reading the file yet.
-pub(crate) fn connect(path: &Path) -> Result<Connection, InternalError> {
+pub(crate) fn connect(path: &Path, pages: PageKind) -> Result<Connection, InternalError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn = Connection::open_with_flags(path, flags)?;
+    let conn = pages.open(path, flags)?;
     configure(&conn)?;
     Ok(conn)
 }
@@ -42,6 +43,7 @@ pub(crate) fn configure(conn: &Connection) -> Result<(), InternalError> {
 }
 
 pub(crate) fn configure_creation(conn: &Connection) -> Result<(), InternalError> {
+    rota_sqlite_pages::reserve(conn)?;
     conn.pragma_update(None, "page_size", PAGE_BYTES)?;
     Ok(conn.pragma_update(None, "synchronous", "full")?)
 }

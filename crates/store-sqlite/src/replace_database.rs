@@ -11,9 +11,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use rota_model::Millis;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{ErrorCode, OpenFlags};
 
 use crate::internal_error::InternalError;
+use crate::page_kind::PageKind;
 use crate::paths::sync_directory_of;
 use crate::{CopyError, Snapshot, header, pragma};
 
@@ -69,7 +70,7 @@ impl OldDatabase {
 
     /// A file that SQLite cannot open is left alone: its WAL is useless, and no server starts on it.
     fn checkpoint_wal(&self) -> Result<(), CopyError> {
-        match checkpoint_into_file(&self.path) {
+        match checkpoint_into_file(&self.path, PageKind::of(&self.path)?) {
             Ok(true) => Ok(()),
             Ok(false) => Err(CopyError::InUse { path: self.path.clone() }),
             Err(error) => match error.code() {
@@ -112,9 +113,9 @@ impl OldDatabase {
 }
 
 /// Checkpoints the WAL into the file. Returns false if another program blocks it.
-fn checkpoint_into_file(path: &Path) -> Result<bool, InternalError> {
+fn checkpoint_into_file(path: &Path, pages: PageKind) -> Result<bool, InternalError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn = Connection::open_with_flags(path, flags)?;
+    let conn = pages.open(path, flags)?;
     pragma::configure(&conn)?;
     let busy: bool = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;

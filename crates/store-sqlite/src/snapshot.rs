@@ -13,12 +13,14 @@ use rusqlite::{Connection, OpenFlags};
 use crate::header::{self, FileKind};
 use crate::internal_error::InternalError;
 use crate::log_start::{self, LogStart};
-use crate::{OpenError, load, migrate, pragma};
+use crate::page_kind::PageKind;
+use crate::{OpenError, load, migrate, open, pragma};
 
 /// An open read transaction on a database file.
 pub struct Snapshot {
     conn: Connection,
     path: PathBuf,
+    pages: PageKind,
     format: u32,
     loaded: Loaded,
 }
@@ -28,6 +30,7 @@ impl Snapshot {
     pub fn of_directory(dir: &Path) -> Result<Self, OpenError> {
         let path = dir.join("rota.db");
         let was_closed_cleanly = !has_wal(&path);
+        open::require_usable_log(&path)?;
         let snapshot = Self::open(&path, Access::Locked)?;
         if was_closed_cleanly {
             // There is nothing to checkpoint, so this only deletes the empty WAL on close.
@@ -51,13 +54,14 @@ impl Snapshot {
             return Err(OpenError::Nothing { path: path.to_owned() });
         }
         let open_error = |error: InternalError| error.into_open_error(path);
-        let conn = connect(path, access).map_err(open_error)?;
+        let pages = PageKind::of(path)?;
+        let conn = connect(path, access, pages).map_err(open_error)?;
         let loaded = begin(&conn).map_err(open_error)?;
         // Read through SQLite, because the file's header may be older than the write-ahead log.
         let application = migrate::application(&conn).map_err(open_error)?;
         let format = migrate::format(&conn).map_err(open_error)?;
         header::check(path, application, format)?;
-        Ok(Self { conn, path: path.to_owned(), format, loaded })
+        Ok(Self { conn, path: path.to_owned(), pages, format, loaded })
     }
 
     pub fn path(&self) -> &Path {
@@ -100,6 +104,11 @@ impl Snapshot {
         Ok(number("page_count")? * number("page_size")?)
     }
 
+    /// Whether its pages carry checksums.
+    pub(crate) fn pages(&self) -> PageKind {
+        self.pages
+    }
+
     pub(crate) fn conn(&self) -> &Connection {
         &self.conn
     }
@@ -117,15 +126,15 @@ enum Access {
     Immutable,
 }
 
-fn connect(path: &Path, access: Access) -> Result<Connection, InternalError> {
+fn connect(path: &Path, access: Access, pages: PageKind) -> Result<Connection, InternalError> {
     let common = OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = match access {
-        Access::Locked => {
-            Connection::open_with_flags(path, common | OpenFlags::SQLITE_OPEN_READ_WRITE)?
-        }
+        Access::Locked => pages.open(path, common | OpenFlags::SQLITE_OPEN_READ_WRITE)?,
         Access::Immutable => {
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-            Connection::open_with_flags(immutable_uri(path), common | flags)?
+            let mut uri = file_uri(path).into_os_string();
+            uri.push("?immutable=1");
+            pages.open(PathBuf::from(uri), common | flags)?
         }
     };
     pragma::configure(&conn)?;
@@ -139,8 +148,8 @@ fn begin(conn: &Connection) -> Result<Loaded, InternalError> {
     load::meta_of(conn, migrate::format(conn)?)
 }
 
-/// The URI that opens the file as immutable, with special characters escaped.
-fn immutable_uri(path: &Path) -> PathBuf {
+/// The URI of a file, with special characters escaped.
+pub(crate) fn file_uri(path: &Path) -> PathBuf {
     use std::os::unix::ffi::{OsStrExt, OsStringExt};
     let mut uri = b"file:".to_vec();
     for &byte in path.as_os_str().as_bytes() {
@@ -149,7 +158,6 @@ fn immutable_uri(path: &Path) -> PathBuf {
             byte => uri.push(byte),
         }
     }
-    uri.extend_from_slice(b"?immutable=1");
     std::ffi::OsString::from_vec(uri).into()
 }
 

@@ -26,7 +26,7 @@ fn verify(dir: &Path, more: &[&str]) -> Ended {
 }
 
 fn tamper(dir: &Path, sql: &str) {
-    let conn = rusqlite::Connection::open(dir.join("rota.db")).unwrap();
+    let conn = crate::database::open(&dir.join("rota.db"));
     assert!(conn.execute(sql, []).unwrap() > 0, "{sql} changes something");
 }
 

@@ -92,7 +92,7 @@ fn a_summary_is_printed_for_people_or_scripts_or_not_at_all() {
         jobs    12 jobs: 10 available, 2 active
         size    SIZE
         commit  N
-        format  11
+        format  12
         took    TIME
         ");
     });

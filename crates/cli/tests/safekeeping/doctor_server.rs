@@ -22,7 +22,7 @@ fn a_running_server_and_its_directory_are_well() {
         Data directory DIR
           ok       server       A server is running here: process PID.
           ok       disk         SIZE free, SIZE in reserve.
-          ok       format       Format 11, as this version writes it.
+          ok       format       Format 12, as this version writes it.
           ok       log          N records in SIZE; the database has applied all of them.
           ok       file         SQLite finds every page and every index sound.
           ok       contents     0 jobs as of commit N; the data is consistent.

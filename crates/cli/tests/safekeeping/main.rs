@@ -3,6 +3,8 @@
 // What helpers of tests cannot do is as much a failure as what tests cannot.
 #![allow(clippy::unwrap_used)]
 
+#[path = "../support/database.rs"]
+mod database;
 #[path = "../support/mod.rs"]
 mod support;
 

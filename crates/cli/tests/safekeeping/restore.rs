@@ -45,7 +45,7 @@ fn an_old_database_is_refused_then_replaced_and_kept() {
         jobs       3 jobs: 3 available
         size       SIZE
         commit     N
-        format     11
+        format     12
         set aside  DIR/rota.db.replaced-TIME
 
         Next: start the server with `rota serve --data DIR`. The jobs are as they were when the

@@ -9,6 +9,7 @@ use rota_model::{Millis, Seq};
 use rota_storage::{OpenError, Options, Storage, log_directory, open};
 use rota_store::{Batch, Mutation, RowKind, View, encoding};
 use rota_store_sqlite::Snapshot;
+use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
 pub struct Directory(TempDir);
@@ -98,7 +99,8 @@ pub fn batch(number: u64) -> Batch {
 
 /// The names of the batches that the view has a trace of.
 pub fn traces(directory: &Directory) -> u64 {
-    let conn = rusqlite::Connection::open(directory.file("rota.db")).unwrap();
+    let (flags, vfs) = (OpenFlags::default(), rota_sqlite_pages::register().unwrap());
+    let conn = Connection::open_with_flags_and_vfs(directory.file("rota.db"), flags, vfs).unwrap();
     conn.query_row("SELECT count(*) FROM named WHERE name LIKE 'batch-%'", [], |row| {
         row.get::<_, i64>(0)
     })

@@ -8,6 +8,8 @@ use crate::internal_error::InternalError;
 /// A rule that the database violates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
+    Page,
+    WriteAheadLog,
     Structure,
     Unreadable,
     JobWithoutState,
@@ -46,11 +48,15 @@ impl Rule {
     /// Whether the file itself is unreadable, as opposed to inconsistent rows.
     #[must_use]
     pub fn is_broken(self) -> bool {
-        matches!(self, Rule::Structure | Rule::Unreadable)
+        matches!(self, Rule::Page | Rule::Structure | Rule::Unreadable)
     }
 
     fn names(self) -> (&'static str, &'static str) {
         match self {
+            Rule::Page => ("page", "pages do not match their checksums"),
+            Rule::WriteAheadLog => {
+                ("write_ahead_log", "the last transactions in the write-ahead log cannot be read")
+            }
             Rule::Structure => ("structure", "SQLite finds the file damaged"),
             Rule::Unreadable => ("unreadable", "parts of the file cannot be read"),
             Rule::JobWithoutState => {
@@ -117,7 +123,9 @@ impl fmt::Display for Damage {
         let more = if self.count > self.examples.len() as u64 { ", ..." } else { "" };
         let examples = self.examples.join(", ");
         match self.rule {
-            Rule::Structure | Rule::Unreadable => write!(f, "{phrase}: {examples}{more}"),
+            Rule::Page | Rule::WriteAheadLog | Rule::Structure | Rule::Unreadable => {
+                write!(f, "{phrase}: {examples}{more}")
+            }
             _ => write!(f, "{phrase}: {} ({examples}{more})", self.count),
         }
     }

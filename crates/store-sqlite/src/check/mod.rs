@@ -8,6 +8,7 @@ mod damage;
 mod dead_letter;
 mod jobs;
 mod other_tables;
+mod pages;
 mod purge_list;
 mod sqlite;
 mod stored_bytes;
@@ -71,6 +72,8 @@ impl Report {
 #[must_use]
 pub fn check(snapshot: &Snapshot, depth: Depth) -> Report {
     let mut damages = Damages::default();
+    let pages = pages::check(snapshot, &mut damages);
+    damages.record_error(pages);
     // An unreadable page ends only the part of the check that reads it.
     let structure = sqlite::check(snapshot.conn(), depth, &mut damages);
     damages.record_error(structure);

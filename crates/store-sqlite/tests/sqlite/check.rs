@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::directory::{Directory, block_on};
+use crate::directory::{Directory, block_on, connect};
 use crate::filled::{JOBS, batch, closed, fill, insert, tamper};
 use rota_model::State;
 use rota_store::View;
@@ -159,18 +159,20 @@ fn an_index_that_differs_from_its_table_is_found() {
     let directory = closed();
     let file = directory.file("rota.db");
     let root = |name: &str| -> i64 {
-        let conn = rusqlite::Connection::open(&file).unwrap();
+        let conn = connect(&file);
         let sql = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
         conn.query_row(sql, [name], |row| row.get(0)).unwrap()
     };
-    let conn = rusqlite::Connection::open(&file).unwrap();
+    let conn = connect(&file);
     conn.execute("DELETE FROM live WHERE state IN (0, 2, 5)", []).unwrap();
     drop(conn);
     let (rare, purge) = (root("done_rare") as usize - 1, root("live_rare") as usize - 1);
     let mut bytes = fs::read(&file).unwrap();
     // Replace the index by an empty one, which is valid in itself but incomplete.
     let empty = bytes[purge * 8192..(purge + 1) * 8192].to_vec();
-    bytes[rare * 8192..(rare + 1) * 8192].copy_from_slice(&empty);
+    let page = &mut bytes[rare * 8192..(rare + 1) * 8192];
+    page.copy_from_slice(&empty);
+    rota_sqlite_pages::seal(page, rare as u32 + 1);
     fs::write(&file, &bytes).unwrap();
     let report = look(&directory);
     let broken = report.broken().expect("the index does not fit its table");
@@ -188,7 +190,7 @@ fn foreign_and_missing_files_are_rejected() {
     assert!(matches!(refused(), OpenError::Corrupt { .. }));
     fs::remove_file(directory.file("rota.db")).unwrap();
 
-    let conn = rusqlite::Connection::open(directory.file("rota.db")).unwrap();
+    let conn = connect(&directory.file("rota.db"));
     conn.execute_batch("CREATE TABLE jobs (anything); PRAGMA user_version = 1").unwrap();
     drop(conn);
     assert!(refused().to_string().contains("another program"));
@@ -252,6 +254,6 @@ fn look(directory: &Directory) -> Report {
 }
 
 fn tamper_format(directory: &Directory, format: u32) {
-    let conn = rusqlite::Connection::open(directory.file("rota.db")).unwrap();
+    let conn = connect(&directory.file("rota.db"));
     conn.pragma_update(None, "user_version", format).unwrap();
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::directory::{Directory, block_on};
+use crate::directory::{Directory, block_on, connect};
 use bytes::Bytes;
 use rota_model::{Class, ClassId, JobId, Live, Millis, Seq, TenantId};
 use rota_store::suite::Fixture;
@@ -30,7 +30,7 @@ fn a_file_that_is_no_database_is_not_changed() {
 fn a_database_of_another_program_is_not_changed() {
     let directory = Directory::new();
     let file = directory.file("rota.db");
-    let conn = rusqlite::Connection::open(&file).unwrap();
+    let conn = connect(&file);
     conn.execute_batch("CREATE TABLE jobs (anything); PRAGMA user_version = 1").unwrap();
     drop(conn);
     let before = fs::read(&file).unwrap();
@@ -44,7 +44,7 @@ fn a_database_of_another_program_is_not_changed() {
 fn a_missing_table_is_found_when_opening() {
     let directory = Directory::new();
     block_on(directory.open().close()).unwrap();
-    let conn = rusqlite::Connection::open(directory.file("rota.db")).unwrap();
+    let conn = connect(&directory.file("rota.db"));
     conn.execute_batch("DROP TABLE live").unwrap();
     drop(conn);
     let error = refused(&directory);

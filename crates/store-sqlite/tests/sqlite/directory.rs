@@ -4,9 +4,21 @@ use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+use rota_sqlite_pages::{VFS, has_checksums, register};
 use rota_store::suite::Fixture;
 use rota_store_sqlite::{OpenError, Options, SqliteView};
+use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
+
+/// A connection to a database file, with checksums if its pages have them.
+pub fn connect(path: &Path) -> Connection {
+    if !has_checksums(path).unwrap_or(false) {
+        return Connection::open(path).expect("the file can be opened");
+    }
+    register().expect("the VFS is registered");
+    Connection::open_with_flags_and_vfs(path, OpenFlags::default(), VFS)
+        .expect("the file can be opened")
+}
 
 pub struct Directory {
     dir: TempDir,

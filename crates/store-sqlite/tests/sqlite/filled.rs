@@ -15,9 +15,9 @@ use rota_store::{
     Batch, Claim, Counts, Finish, HistoryRow, Mutation, NewRow, Period, RowKind, View,
 };
 use rota_store_sqlite::SqliteView;
-use rusqlite::{Connection, Params};
+use rusqlite::Params;
 
-use crate::directory::{Directory, block_on};
+use crate::directory::{Directory, block_on, connect};
 
 pub const JOBS: u64 = 400;
 
@@ -125,13 +125,13 @@ pub fn insert_sized(seq: u64, bytes: usize) -> Mutation {
 
 /// Runs several statements on a closed database.
 pub fn run(directory: &Directory, sql: &str) {
-    let conn = Connection::open(directory.file("rota.db")).unwrap();
+    let conn = connect(&directory.file("rota.db"));
     conn.execute_batch(sql).unwrap();
 }
 
 /// Changes a closed database directly.
 pub fn tamper(directory: &Directory, sql: &str, params: impl Params) {
-    let conn = Connection::open(directory.file("rota.db")).unwrap();
+    let conn = connect(&directory.file("rota.db"));
     assert!(conn.execute(sql, params).unwrap() > 0, "{sql} changes something");
 }
 

@@ -1,17 +1,19 @@
 //! Checking and migrating files of every older format.
 
-use crate::directory::{Directory, block_on};
+use std::fs;
+
+use crate::directory::{Directory, block_on, connect};
 use crate::filled;
 use bytes::Bytes;
 use rota_model::usage::{Usage, UsagePer, UsageRow};
 use rota_model::{DeadRow, DeadShardId, Live, Millis, PoolName, Seq, State, TenantId};
+use rota_sqlite_pages::{damaged_pages, has_checksums};
 use rota_store::suite::Fixture;
 use rota_store::{Batch, Claim, JobRow, Mutation, Reader, RowKind, View};
 use rota_store_sqlite::check::{Depth, check};
-use rota_store_sqlite::{FORMAT, Snapshot, SqliteView};
-use rusqlite::Connection;
+use rota_store_sqlite::{FORMAT, Snapshot, SqliteView, backup, restore};
 
-const STEPS: [&str; 10] = [
+const STEPS: [&str; 11] = [
     include_str!("../../migrations/0001_base.sql"),
     include_str!("../../migrations/0002_history.sql"),
     include_str!("../../migrations/0003_lists.sql"),
@@ -22,6 +24,7 @@ const STEPS: [&str; 10] = [
     include_str!("../../migrations/0008_usage.sql"),
     include_str!("../../migrations/0009_dead_letter.sql"),
     include_str!("../../migrations/0010_identity.sql"),
+    include_str!("../../migrations/0011_log.sql"),
 ];
 
 /// A new version must be able to back up the old format before its first start.
@@ -51,7 +54,7 @@ fn an_older_format_is_migrated_with_its_data() {
         drop((reader, store));
         assert_sound(&directory);
 
-        let conn = Connection::open(directory.file("rota.db")).unwrap();
+        let conn = connect(&directory.file("rota.db"));
         let cron: Vec<u8> = conn.query_row("SELECT json FROM named", [], |row| row.get(0)).unwrap();
         assert_eq!(cron, br#"{"at":5,"body":"\"type\":\"x\""}"#);
         conn.execute("INSERT INTO history VALUES (0, 'default', 0, x'')", []).unwrap();
@@ -128,7 +131,7 @@ fn unfinished_runs_of_schedules_become_rows() {
         }
         block_on(directory.open().close()).unwrap();
         assert_sound(&directory);
-        let conn = Connection::open(directory.file("rota.db")).unwrap();
+        let conn = connect(&directory.file("rota.db"));
         let mut statement =
             conn.prepare("SELECT name, CAST(json AS TEXT) FROM named WHERE kind = ?1").unwrap();
         let mut rows = |kind: u8| -> Vec<(String, String)> {
@@ -193,7 +196,7 @@ fn dead_jobs_of_an_older_format_are_in_the_dead_letter() {
         assert_eq!((done.dead, done.purge_at), (Some(dead), None));
         drop((reader, store));
         assert_sound(&directory);
-        let conn = Connection::open(directory.file("rota.db")).unwrap();
+        let conn = connect(&directory.file("rota.db"));
         let mut rows =
             conn.prepare("SELECT name, CAST(json AS TEXT) FROM named WHERE kind > 11").unwrap();
         let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
@@ -231,7 +234,7 @@ fn a_file_without_counted_bytes_is_counted_when_it_is_opened() {
 }
 
 fn stored(directory: &Directory) -> Vec<(String, i64)> {
-    let conn = Connection::open(directory.file("rota.db")).unwrap();
+    let conn = connect(&directory.file("rota.db"));
     let mut rows = conn.prepare("SELECT tenant, bytes FROM stored").unwrap();
     let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
     rows.map(Result::unwrap).collect()
@@ -249,10 +252,67 @@ fn a_live_job_without_a_body_is_migrated_too() {
     assert_eq!(codes, ["living_without_job"]);
 }
 
+#[test]
+fn every_page_of_an_older_file_gets_a_checksum() {
+    for format in 1..FORMAT {
+        let directory = older(format);
+        assert!(!has_checksums(&directory.file("rota.db")).unwrap());
+        block_on(directory.open().close()).unwrap();
+        assert!(has_checksums(&directory.file("rota.db")).unwrap());
+        assert!(
+            damaged_pages(&directory.file("rota.db"), 9).unwrap().is_empty(),
+            "format {format}"
+        );
+        assert_eq!(directory.listing(), ["rota.db", "rota.lock", "rota.reserve"]);
+    }
+}
+
+/// What an older server has left in its write-ahead log when it was killed.
+#[test]
+fn the_write_ahead_log_of_an_older_file_is_not_lost() {
+    let directory = older(FORMAT - 1);
+    let conn = connect(&directory.file("rota.db"));
+    conn.pragma_update(None, "journal_mode", "wal").unwrap();
+    conn.execute("UPDATE meta SET now = 71", []).unwrap();
+    std::mem::forget(conn);
+    let killed = copied(&directory, &["rota.db", "rota.db-wal"]);
+    // A copy that was cut short.
+    fs::write(killed.file("rota.db.partial"), vec![1; 100_000]).unwrap();
+    block_on(killed.open().close()).unwrap();
+    assert_sound(&killed);
+    let conn = connect(&killed.file("rota.db"));
+    let now: i64 = conn.query_row("SELECT now FROM meta", [], |row| row.get(0)).unwrap();
+    assert_eq!(now, 71);
+    drop(conn);
+    assert_eq!(killed.listing(), ["rota.db", "rota.lock", "rota.reserve"]);
+}
+
+/// A backup of an older version has no checksums. It gets them when a server starts with it.
+#[test]
+fn an_older_file_is_backed_up_and_restored_as_it_is() {
+    let directory = older(FORMAT - 1);
+    let (file, target) = (directory.file("copy.db"), Directory::new());
+    let snapshot = || Ok(Snapshot::of_directory(directory.path())?);
+    backup(directory.path(), &file, false, snapshot, &mut |_| ()).unwrap();
+    assert!(!has_checksums(&file).unwrap());
+    restore(&file, target.path(), false, &mut |_| ()).unwrap();
+    block_on(target.open().close()).unwrap();
+    assert!(damaged_pages(&target.file("rota.db"), 9).unwrap().is_empty());
+    assert_sound(&target);
+}
+
+fn copied(directory: &Directory, names: &[&str]) -> Directory {
+    let copy = Directory::new();
+    for name in names {
+        fs::copy(directory.file(name), copy.file(name)).unwrap();
+    }
+    copy
+}
+
 /// An undamaged file of this format, created in format 1 and migrated step by step.
 fn older(format: u32) -> Directory {
     let directory = Directory::new();
-    let conn = Connection::open(directory.file("rota.db")).unwrap();
+    let conn = connect(&directory.file("rota.db"));
     conn.execute_batch(STEPS[0]).unwrap();
     conn.execute_batch(
         r#"PRAGMA application_id = 0x526f7461;

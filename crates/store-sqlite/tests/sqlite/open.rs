@@ -2,12 +2,11 @@
 
 use std::fs;
 
-use crate::directory::{Directory, block_on};
+use crate::directory::{Directory, block_on, connect};
 use rota_model::{Millis, Seq};
 use rota_store::suite::Fixture;
 use rota_store::{Batch, View};
 use rota_store_sqlite::{FORMAT, OpenError, Options, SqliteView};
-use rusqlite::Connection;
 
 #[test]
 fn missing_directories_are_created() {
@@ -47,7 +46,7 @@ fn a_newer_format_is_rejected_and_not_changed() {
     let directory = Directory::new();
     block_on(directory.open().close()).unwrap();
     let file = directory.file("rota.db");
-    let conn = Connection::open(&file).unwrap();
+    let conn = connect(&file);
     conn.pragma_update(None, "user_version", 99).unwrap();
     drop(conn);
     let (before, listing) = (fs::read(&file).unwrap(), directory.listing());
@@ -62,7 +61,7 @@ fn a_newer_format_in_the_log_is_rejected_too() {
     let directory = Directory::new();
     block_on(directory.open().close()).unwrap();
     let file = directory.file("rota.db");
-    let conn = Connection::open(&file).unwrap();
+    let conn = connect(&file);
     conn.pragma_update(None, "user_version", FORMAT + 1).unwrap();
     let elsewhere = Directory::new();
     for name in ["rota.db", "rota.db-wal"] {

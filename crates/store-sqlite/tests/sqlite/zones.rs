@@ -1,13 +1,12 @@
 //! When zone rows are written and deleted.
 
-use crate::directory::{Directory, block_on};
+use crate::directory::{Directory, block_on, connect};
 use crate::filled;
 use rota_model::{ClassId, Millis, Seq};
 use rota_store::suite::Fixture;
 use rota_store::{Batch, Mutation, View};
 use rota_store_sqlite::check::{Depth, check};
 use rota_store_sqlite::{Snapshot, SqliteView};
-use rusqlite::Connection;
 
 struct Filling {
     directory: Directory,
@@ -49,7 +48,7 @@ impl Filling {
 
     /// Number of zone rows of each level.
     fn zones(&self) -> [i64; 4] {
-        let conn = Connection::open(self.directory.file("rota.db")).unwrap();
+        let conn = connect(&self.directory.file("rota.db"));
         let sql = "SELECT count(*) FROM zones WHERE level = ?1";
         [0, 1, 2, 3].map(|level| conn.query_row(sql, [level], |row| row.get(0)).unwrap())
     }
@@ -138,7 +137,7 @@ fn migration_builds_the_zones() {
     let expected = rows(&filling.directory);
     let Filling { directory, store, .. } = filling;
     block_on(store.close()).unwrap();
-    let conn = Connection::open(directory.file("rota.db")).unwrap();
+    let conn = connect(&directory.file("rota.db"));
     conn.execute_batch(
         "DROP TABLE zones; DROP TABLE usage; DROP TABLE dead; DROP TABLE replays; DROP TABLE audit; ALTER TABLE live DROP COLUMN pool; \
          ALTER TABLE meta DROP COLUMN term; ALTER TABLE meta DROP COLUMN log_base; \
@@ -152,7 +151,7 @@ fn migration_builds_the_zones() {
 }
 
 fn rows(directory: &Directory) -> Vec<(i64, i64, Option<Vec<u8>>)> {
-    let conn = Connection::open(directory.file("rota.db")).unwrap();
+    let conn = connect(&directory.file("rota.db"));
     let mut statement =
         conn.prepare("SELECT level, zone, classes FROM zones ORDER BY level, zone").unwrap();
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();

@@ -45,12 +45,17 @@ pub(super) fn restore(dir: &Path) -> String {
 fn explain(damage: &Damage, dir: &Path) -> Finding {
     let restore = restore(dir);
     let (check, effect) = match damage.rule {
-        Rule::Structure | Rule::Unreadable => {
+        Rule::Page | Rule::Structure | Rule::Unreadable => {
             return Finding::problem(
                 "file",
                 sentence(damage),
                 format!("Check the disk. {restore}"),
             );
+        }
+        Rule::WriteAheadLog => {
+            let advice = "After a power failure this is as it should be; otherwise check the disk. The log has what was \
+                          in them, and the next start applies it again. No job is affected.";
+            return Finding::warning("wal", sentence(damage), advice);
         }
         Rule::Counts => {
             ("figures", "Figures are wrong, and removing these jobs may end the server.")

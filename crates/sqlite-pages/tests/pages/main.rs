@@ -1,0 +1,6 @@
+//! The VFS with real SQLite databases.
+
+// Tests fail by panicking.
+#![allow(clippy::unwrap_used)]
+
+mod database;

@@ -1,0 +1,1 @@
+-- From here on every page carries a checksum. The file was copied for that before its tables are migrated.
