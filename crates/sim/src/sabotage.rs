@@ -29,6 +29,16 @@ pub enum Sabotage {
     LostBytes,
     /// An answer goes out before its batch is committed, and the process dies.
     EarlyReply,
+    /// Answers go out before the log's record is synced.
+    AnswerBeforeSync,
+    /// The log gives up records that a power cut can still take from the view.
+    TruncateTooFar,
+    /// A start does not apply the newest record.
+    SkipReplayed,
+    /// A start applies the newest record twice.
+    RepeatReplayed,
+    /// What is on its way to the view is forgotten when it is committed.
+    ForgetInFlight,
     /// The same claim is handed to two fetches.
     DeliverTwice,
     /// A paused queue is resumed without a request.

@@ -1,6 +1,7 @@
 //! One simulated run: interleaves requests, commits, faults and replies.
 
 use rota_engine::{Claimed, Command, Reply, WaiterId};
+use rota_model::JobId;
 
 use crate::Options;
 use crate::clock::Clock;
@@ -21,10 +22,19 @@ pub(crate) struct Simulation<'t> {
     clock: Clock,
     workload: Workload,
     runtime: Runtime,
+    /// Jobs on their way to workers, whose bodies are read from the view.
+    reads: Vec<DeliveryRead>,
     oracle: Oracle,
     trace: &'t mut Trace,
     steps: u64,
     sabotage: Option<Sabotage>,
+}
+
+/// Jobs that reach their worker when the view has the batch that was the last one committed when they were handed out.
+struct DeliveryRead {
+    after: u64,
+    ticket: Ticket,
+    claims: Vec<(Claimed, Option<JobId>)>,
 }
 
 impl<'t> Simulation<'t> {
@@ -34,12 +44,14 @@ impl<'t> Simulation<'t> {
         let config = workload.profile().config.clone();
         let falsify = options.sabotage;
         let given = falsify.map_or(config.clone(), |sabotage| sabotage.misread(config.clone()));
-        let runtime = Runtime::new(given, rng.fork(), falsify);
+        let most_lag = workload.profile().most_lag;
+        let runtime = Runtime::new(given, most_lag, rng.fork(), falsify);
         Self {
             rng,
             clock: Clock::default(),
             workload,
             runtime,
+            reads: Vec::new(),
             oracle: Oracle::new(config),
             trace,
             steps: options.steps,
@@ -56,14 +68,13 @@ impl<'t> Simulation<'t> {
 
     fn turn(&mut self) -> Check {
         self.let_time_pass();
-        let (crashes, disk_full) = {
-            let profile = self.workload.profile();
-            (profile.crashes, profile.disk_full)
-        };
+        let profile = self.workload.profile();
+        let (crashes, disk_full, view_pace) =
+            (profile.crashes, profile.disk_full, profile.view_pace);
         if self.rng.below(1_000) < crashes {
             return self.crash();
         }
-        match self.rng.weighted([60, 16, 16, 16]) {
+        match self.rng.weighted([85, 16, 24, 16, view_pace, 12, 3]) {
             0 => {
                 let (ticket, request) = self.workload.next(self.clock.now());
                 self.submit(ticket, request)
@@ -72,9 +83,15 @@ impl<'t> Simulation<'t> {
                 self.runtime.seal();
                 Ok(())
             }
-            2 if self.runtime.has_sealed() && self.rng.below(300) < disk_full => self.disk_full(),
-            2 => self.commit(),
-            _ => self.report(),
+            2 if self.runtime.may_write() && self.rng.below(300) < disk_full => self.disk_full(),
+            2 => self.go_on_with_log(),
+            3 => self.release(),
+            4 => self.go_on_with_view(),
+            5 => {
+                self.report();
+                Ok(())
+            }
+            _ => self.checkpoint(),
         }
     }
 
@@ -103,54 +120,112 @@ impl<'t> Simulation<'t> {
         steps.last().map_or(Ok(()), |step| self.sabotage_step(step))
     }
 
-    fn commit(&mut self) -> Check {
-        if !self.runtime.has_sealed() {
-            return Ok(());
+    /// The log writes a record, or syncs the one that it has written.
+    fn go_on_with_log(&mut self) -> Check {
+        if let Some(batch) = self.runtime.commit() {
+            self.trace.line(format_args!("commit {}", batch.number));
+            return self.oracle.committed(&batch);
         }
-        self.runtime.commit().map_err(|problem| Violation::new(Rule::Store, problem))?;
-        self.sabotage_store();
-        let Some(batch) = self.runtime.newest_commit() else {
-            return Ok(());
-        };
-        self.trace.line(format_args!("commit {}", batch.number));
-        self.oracle.committed(batch, self.runtime.store())
-    }
-
-    /// The answers of the oldest commit go out.
-    fn report(&mut self) -> Check {
-        let Some(batch) = self.runtime.report() else {
-            return Ok(());
-        };
-        self.trace.line(format_args!("report {}", batch.number));
-        for step in &batch.steps {
-            self.oracle.told(step)?;
-            self.sabotage_delivery(step)?;
-            self.workload.saw_runs(step);
-            let claims = match &step.reply {
-                Reply::Fetched(claims) => self.read(claims),
-                _ => Vec::new(),
-            };
-            self.workload.answered(step.ticket, &step.reply, claims);
-            for (waiter, reply) in &step.woken {
-                self.oracle.woken(step, *waiter, reply)?;
-                let claims = match reply {
-                    Reply::Fetched(claims) => self.read(claims),
-                    _ => Vec::new(),
-                };
-                self.workload.answered(Ticket(waiter.0), reply, claims);
-            }
+        if let Some(number) = self.runtime.write() {
+            self.trace.line(format_args!("write {number}"));
         }
         Ok(())
     }
 
-    /// Workers are given bodies; a job that is gone by now has none.
-    fn read(&self, claims: &[Claimed]) -> Vec<Delivery> {
-        let store = self.runtime.store();
-        let read = |claim: &Claimed| {
-            let row = store.row(claim.seq)?;
-            Some(Delivery { seq: claim.seq, id: row.id, attempt: claim.attempt })
+    /// The view begins a transaction, or ends the one that is under way.
+    fn go_on_with_view(&mut self) -> Check {
+        if !self.runtime.view().is_in_portion() {
+            let most = self.rng.between(1, self.runtime.view().lag().max(1) as u64) as usize;
+            self.runtime.begin_portion(most);
+            return Ok(());
+        }
+        self.runtime.finish_portion().map_err(|problem| Violation::new(Rule::Store, problem))?;
+        self.sabotage_store();
+        let (applied, committed) = (self.runtime.view().applied(), self.runtime.committed());
+        self.trace.line(format_args!("view at {applied} of {committed}"));
+        self.oracle.applied(&self.runtime)?;
+        self.deliver();
+        Ok(())
+    }
+
+    /// The view makes some of what it has durable.
+    fn checkpoint(&mut self) -> Check {
+        let most = self.rng.between(1, 40) as usize;
+        self.runtime.checkpoint(most).map_err(|problem| Violation::new(Rule::Store, problem))?;
+        self.runtime.truncate();
+        Ok(())
+    }
+
+    /// The engine hears what the view has applied.
+    fn report(&mut self) {
+        if let Some(number) = self.runtime.report() {
+            self.trace.line(format_args!("report {number}"));
+        }
+    }
+
+    /// The oldest answers go out.
+    fn release(&mut self) -> Check {
+        let Some(release) = self.runtime.release() else {
+            return Ok(());
         };
-        claims.iter().filter_map(read).collect()
+        self.trace.line(format_args!("answer {}", release.batch));
+        for answer in &release.answers {
+            let step = &answer.step;
+            if answer.reply {
+                self.oracle.told(step)?;
+                self.sabotage_delivery(step)?;
+                self.answer(step.ticket, &step.reply);
+            }
+            if answer.woken {
+                self.workload.saw_runs(step);
+                for (waiter, reply) in &step.woken {
+                    self.oracle.woken(step, *waiter, reply)?;
+                    self.answer(Ticket(waiter.0), reply);
+                }
+            }
+        }
+        self.deliver();
+        Ok(())
+    }
+
+    /// Workers are given bodies, which the server has in memory or reads from the view.
+    fn answer(&mut self, ticket: Ticket, reply: &Reply) {
+        let Reply::Fetched(claims) = reply else {
+            return self.workload.answered(ticket, reply);
+        };
+        let with_body = |claim: &Claimed| (claim.clone(), self.runtime.take_body(claim.seq));
+        let claims: Vec<_> = claims.iter().map(with_body).collect();
+        let in_memory = claims.iter().all(|(_, id)| id.is_some());
+        let after = if in_memory { 0 } else { self.runtime.committed() };
+        self.reads.push(DeliveryRead { after, ticket, claims });
+    }
+
+    /// Jobs whose bodies can be read reach their workers.
+    fn deliver(&mut self) {
+        let applied = self.runtime.view().applied();
+        for read in self.reads.extract_if(.., |read| read.after <= applied) {
+            let store = self.runtime.view().store();
+            // A job that is gone by now has no body.
+            let read_id = |seq| store.row(seq).map(|row| row.id);
+            let deliveries = read.claims.iter().filter_map(|(claim, id)| {
+                let id = id.or_else(|| read_id(claim.seq))?;
+                Some(Delivery { seq: claim.seq, id, attempt: claim.attempt })
+            });
+            self.workload.arrived(read.ticket, deliveries.collect());
+        }
+    }
+
+    /// Everything decided is committed, applied and told.
+    fn settle(&mut self) -> Check {
+        while !self.runtime.is_idle() {
+            self.runtime.seal();
+            self.go_on_with_log()?;
+            self.go_on_with_view()?;
+            self.report();
+            self.release()?;
+        }
+        self.deliver();
+        Ok(())
     }
 
     fn let_time_pass(&mut self) {
@@ -194,7 +269,7 @@ impl<'t> Simulation<'t> {
     }
 
     fn sabotage_store(&mut self) {
-        let store = self.runtime.store_mut();
+        let store = self.runtime.view_mut().store_mut();
         match self.sabotage {
             Some(Sabotage::DropRow) => drop(store.drop_a_row()),
             Some(Sabotage::DropAuditEntry) => store.drop_an_audit_entry(),

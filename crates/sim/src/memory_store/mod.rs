@@ -1,5 +1,5 @@
-//! A store in memory with the semantics and integrity checks of the real ones. It holds only committed
-//! data, so dropping everything else simulates a crash.
+//! A store in memory with the semantics and integrity checks of the real ones. It holds only what was applied to
+//! it, so dropping everything else simulates a crash.
 
 mod apply;
 mod stored_bytes;
@@ -34,8 +34,8 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// Makes a batch durable. An error is a broken invariant, never an ordinary answer.
-    pub fn commit(&mut self, batch: &Batch) -> Result<Applied, String> {
+    /// Applies a batch. An error is a broken invariant, never an ordinary answer.
+    pub fn apply_batch(&mut self, batch: &Batch) -> Result<Applied, String> {
         if batch.number != self.meta.number + 1 {
             return Err(format!("batch {} does not follow {}", batch.number, self.meta.number));
         }

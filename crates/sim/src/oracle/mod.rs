@@ -36,12 +36,12 @@ mod violation;
 mod world;
 
 use rota_engine::{Config, Engine, Now};
-use rota_model::Ending;
 use rota_model::row::JobRow;
+use rota_model::{Ending, Seq};
 use rota_store::Counts;
 
 use crate::MemoryStore;
-use crate::runtime::{Sealed, Step};
+use crate::runtime::{Runtime, Sealed, Step};
 use clients::Clients;
 pub(crate) use cost::check_cost;
 pub(crate) use violation::ensure;
@@ -52,13 +52,15 @@ pub struct Oracle {
     tip: World,
     committed: World,
     clients: Clients,
+    /// How many events were committed.
+    events: u64,
 }
 
 impl Oracle {
     #[must_use]
     pub fn new(config: Config) -> Self {
         let world = World::new(config);
-        Self { tip: world.clone(), committed: world, clients: Clients::default() }
+        Self { tip: world.clone(), committed: world, clients: Clients::default(), events: 0 }
     }
 
     /// The engine has decided; nothing of it is durable.
@@ -83,11 +85,36 @@ impl Oracle {
     }
 
     /// A batch is durable.
-    pub fn committed(&mut self, batch: &Sealed, store: &MemoryStore) -> Check {
+    pub fn committed(&mut self, batch: &Sealed) -> Check {
         for step in &batch.steps {
             self.committed.apply(step)?;
+            self.events += step.events.len() as u64;
         }
-        self.check_store(store)
+        ensure(batch.event_count == self.events, Rule::Counts, || {
+            format!("{} events are counted, {} happened", batch.event_count, self.events)
+        })?;
+        self.clients.check_kept(&self.committed)
+    }
+
+    /// The view has applied something. At any distance from the log, what the server looks up is as it was decided.
+    pub fn applied(&self, runtime: &Runtime) -> Check {
+        let view = runtime.view();
+        if view.applied() == runtime.committed() {
+            self.check_store(view.store())?;
+        }
+        for (seq, job) in &self.tip.jobs {
+            let found = runtime.find(job.id);
+            let right = found.as_ref().is_some_and(|found| found.seq == *seq);
+            ensure(right, Rule::InFlight, || format!("job {seq} is looked up as {found:?}"))?;
+            let now = found.map(|found| found.now);
+            ensure(now.as_ref() == Some(&job.place), Rule::InFlight, || {
+                format!("{now:?} is looked up, not {:?}", job.place)
+            })?;
+        }
+        let gone = |seq: &Seq| !self.tip.jobs.contains_key(seq);
+        let shown =
+            view.store().seqs().filter(gone).find(|seq| runtime.current_row(*seq).is_some());
+        ensure(shown.is_none(), Rule::InFlight, || format!("{shown:?} is deleted and looked up"))
     }
 
     /// The answers of a step went out, except those of fetches that had been waiting.
@@ -159,6 +186,10 @@ impl Oracle {
                 format!("class {}: {kept:?} kept, {counted:?} counted", class.0)
             })?;
         }
+        let events = store.loaded().event_count;
+        ensure(events == self.events, Rule::Counts, || {
+            format!("{events} events are stored, {} happened", self.events)
+        })?;
         world.check_audit(store)?;
         world.check_bytes_in(store)?;
         self.clients.check_kept(world)

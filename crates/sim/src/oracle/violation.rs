@@ -6,6 +6,8 @@ use std::fmt;
 pub enum Rule {
     /// A job that was acknowledged is gone, or the store does not hold what was committed.
     Lost,
+    /// What the view has of a job, with what is on its way there, is not what was decided.
+    InFlight,
     /// A job was completed more than once.
     CompletedTwice,
     /// A job was taken from its worker, or handed to another, before its time.

@@ -1,46 +1,71 @@
-//! Drives the engine as the real server does: applies commands, seals batches, commits them and sends replies.
-//! The simulation decides when each of these happens and whether it fails.
+//! Drives the engine as the real server does: applies commands, seals batches, commits them to the log, applies them
+//! to the view and sends replies. The simulation decides when each of these happens and whether it fails.
 
+mod log;
 mod note;
 mod pipeline;
+mod recovery;
+mod release;
 mod resolve;
 mod step;
+mod view;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use rota_engine::{Command, Config, Engine, InFlight, Now, Restore};
+use rota_engine::{Command, Config, Engine, InFlight, Reply, Restore};
 use rota_model::audit::AuditOutcome;
-use rota_model::{Class, ClassId, Live, State, TenantId};
-use rota_store::{Counts, HistoryRow, RowKind, Sink};
+use rota_model::{Class, ClassId, JobId, Live, Seq, State, TenantId};
+use rota_store::{Applied, Counts, HistoryRow, RowKind, Sink};
 
-use crate::MemoryStore;
 use crate::clock::Clock;
 use crate::request::{Request, Ticket, Turned};
 use crate::rng::Rng;
 use crate::sabotage::Sabotage;
+use log::Log;
 pub use pipeline::Sealed;
+pub use recovery::Crash;
+pub use release::Release;
+use resolve::Pruning;
 pub use step::Step;
+use view::View;
 
 /// More than this many slices of overdue things in one step is no progress.
 const MOST_SLICES: usize = 1_000;
 
 pub struct Runtime {
     config: Config,
-    store: MemoryStore,
     engine: Engine,
     in_flight: InFlight,
     entropy: Rng,
+    /// Decides what the caches of the server have.
+    caches: Rng,
     next_step: u64,
     open: Sealed,
     sealed: VecDeque<Sealed>,
-    /// Committed, but nobody has been told.
-    unreported: VecDeque<Sealed>,
-    /// The last batch that the engine was told of.
+    /// In the log, but not synced.
+    written: Option<Sealed>,
+    log: Log,
+    view: View,
+    /// The view may be so many batches behind the log.
+    most_lag: usize,
+    /// How many events there have been in the batches that are sealed.
+    event_count: u64,
+    /// The number of the last batch that is committed.
+    committed: u64,
+    /// Answers that may go out.
+    releases: VecDeque<Release>,
+    /// What the view has applied and the engine has not heard of.
+    reports: VecDeque<(u64, Applied)>,
+    /// The last batch that the engine has heard of as applied.
     reported: u64,
-    /// Whether due things are done before the jobs of a command are looked up.
+    /// The ids of new jobs that need not be read from the view.
+    bodies: BTreeMap<Seq, JobId>,
+    /// A dead letter that is being pruned.
+    pruning: Option<Pruning>,
+    /// A fault of the server itself.
     falsify: Option<Sabotage>,
 }
 
@@ -54,19 +79,33 @@ pub enum Submitted {
 
 impl Runtime {
     #[must_use]
-    pub fn new(config: Config, mut entropy: Rng, falsify: Option<Sabotage>) -> Self {
+    pub fn new(
+        config: Config,
+        most_lag: usize,
+        mut entropy: Rng,
+        falsify: Option<Sabotage>,
+    ) -> Self {
         let seed = entropy.next();
         Self {
             engine: Engine::new(config.clone(), seed),
             config,
-            store: MemoryStore::default(),
             in_flight: InFlight::new(seed),
+            caches: entropy.fork(),
             entropy,
             next_step: 0,
             open: Sealed::numbered(1),
             sealed: VecDeque::new(),
-            unreported: VecDeque::new(),
+            written: None,
+            log: Log::default(),
+            view: View::default(),
+            most_lag,
+            event_count: 0,
+            committed: 0,
+            releases: VecDeque::new(),
+            reports: VecDeque::new(),
             reported: 0,
+            bodies: BTreeMap::new(),
+            pruning: None,
             falsify,
         }
     }
@@ -87,13 +126,23 @@ impl Runtime {
     }
 
     #[must_use]
-    pub fn store(&self) -> &MemoryStore {
-        &self.store
+    pub fn view(&self) -> &View {
+        &self.view
     }
 
+    pub fn view_mut(&mut self) -> &mut View {
+        &mut self.view
+    }
+
+    /// The number of the last batch that is committed. A read that begins now waits until the view has it.
     #[must_use]
-    pub fn store_mut(&mut self) -> &mut MemoryStore {
-        &mut self.store
+    pub fn committed(&self) -> u64 {
+        self.committed
+    }
+
+    /// The id of a job that is handed out, if it need not be read from the view.
+    pub fn take_body(&mut self, seq: Seq) -> Option<JobId> {
+        self.bodies.remove(&seq)
     }
 
     /// Lets time pass, looks up the jobs that the request names, and applies it.
@@ -112,25 +161,6 @@ impl Runtime {
                 Ok(Submitted::Applied(steps))
             }
         }
-    }
-
-    /// A second engine from what is committed, as a restart at this moment would make it.
-    pub fn rebuilt(&self, now: Now, seed: u64) -> Result<Engine, String> {
-        let mut sink = Restoring(Restore::new(self.config.clone(), seed, now));
-        let loaded = self.store.load(&mut sink)?;
-        sink.0.finish(loaded.next_seq, loaded.now, loaded.id_key, loaded.number)
-    }
-
-    /// The engine is gone, and with it all that was not committed and all that was not reported.
-    pub fn restart(&mut self, now: Now) -> Result<(), String> {
-        let seed = self.entropy.next();
-        self.engine = self.rebuilt(now, seed)?;
-        self.in_flight = InFlight::new(seed);
-        self.reported = self.store.loaded().number;
-        self.open = Sealed::numbered(self.reported + 1);
-        self.sealed.clear();
-        self.unreported.clear();
-        Ok(())
     }
 
     /// Due things change jobs, and a job must not change between being looked up and acted upon.
@@ -164,9 +194,9 @@ impl Runtime {
         }
         let batch = self.open.number;
         self.in_flight.note(batch, &effects.mutations);
-        self.note_given_ids(batch, &reply);
+        self.note_enqueued(batch, &reply);
         for (_, woken) in &effects.woken {
-            self.note_given_ids(batch, woken);
+            self.note_enqueued(batch, woken);
         }
         let step = Rc::new(Step {
             number: self.next_step,
@@ -186,7 +216,23 @@ impl Runtime {
         self.open.steps.push(step.clone());
         step
     }
+
+    /// The ids of new jobs are not in the view yet. Those that clients chose are always remembered.
+    fn note_enqueued(&mut self, batch: u64, reply: &Reply) {
+        let Reply::Enqueued(accepted) = reply else { return };
+        for job in &accepted.jobs {
+            if job.id_given {
+                self.in_flight.note_id(batch, job.id, job.seq);
+            }
+            if self.caches.percent(CACHED) {
+                self.bodies.insert(job.seq, job.id);
+            }
+        }
+    }
 }
+
+/// New jobs are cached so often, in percent.
+const CACHED: u64 = 85;
 
 /// What a look at all waiting jobs costs.
 pub(crate) fn scanned(engine: &Engine) -> u64 {

@@ -1,22 +1,22 @@
-//! Resolves job ids to jobs from the store's data and uncommitted mutations.
+//! Resolves job ids to jobs from the view and from what is on its way there.
 
 use std::collections::BTreeSet;
 
 use rota_engine::{
-    Ack, Beat, Command, Enqueue, Nack, NewPriority, Now, Prune, Registration, Reply, SeenJob,
+    Ack, Beat, Command, Enqueue, Nack, NewPriority, Now, Prune, PruneWork, Registration, SeenJob,
     Settle, Target, TenantChange,
 };
 use rota_model::audit::AuditOutcome;
 use rota_model::envelope::NewJob;
 use rota_model::row::JobRow;
-use rota_model::{JobId, Live, Millis, Overdue};
+use rota_model::{JobId, Live, Millis, Overdue, Seq};
 
 use super::Runtime;
 use super::note::note;
 use crate::request::{Request, Ticket, Turned, Verdict, Word};
 
 impl Runtime {
-    pub(super) fn command_of(&self, request: Request, now: Now) -> Result<Command, Turned> {
+    pub(super) fn command_of(&mut self, request: Request, now: Now) -> Result<Command, Turned> {
         Ok(match request {
             Request::Enqueue { jobs, wait } => {
                 Command::Enqueue(Enqueue { jobs: self.without_duplicates(jobs)?, wait })
@@ -66,7 +66,7 @@ impl Runtime {
                 None => Command::Tick(now),
             },
             Request::Replay(limit) => {
-                let mut due = self.store.due_replays(self.engine.now().wall, limit);
+                let mut due = self.view.store().due_replays(self.engine.now().wall, limit);
                 due.retain(|due| !self.in_flight.touches(due.seq));
                 Command::Replay(due)
             }
@@ -99,26 +99,17 @@ impl Runtime {
             Request::Audit(count) => {
                 Command::Audit((0..count).map(|n| note(Ticket(n), AuditOutcome::Failure)).collect())
             }
-            Request::TrimAudit(limit) => Command::TrimAudit(self.store.oldest_audit(limit)),
+            Request::TrimAudit(limit) => Command::TrimAudit(self.view.store().oldest_audit(limit)),
             Request::Tick => Command::Tick(now),
         })
-    }
-
-    /// The id of a job of the open batch is not in the store yet, so it is remembered.
-    pub(super) fn note_given_ids(&mut self, batch: u64, reply: &Reply) {
-        if let Reply::Enqueued(accepted) = reply {
-            for job in accepted.jobs.iter().filter(|job| job.id_given) {
-                self.in_flight.note_id(batch, job.id, job.seq);
-            }
-        }
     }
 
     /// A job that a client may name.
     #[must_use]
     pub fn find(&self, id: JobId) -> Option<Target> {
         let on_its_way = self.in_flight.seq_of(id, self.engine.sealed_seq(id));
-        let seq = on_its_way.or_else(|| self.store.resolve(id).map(|found| found.seq))?;
-        let now = self.in_flight.current_row(seq, self.store.place(seq))?;
+        let seq = on_its_way.or_else(|| self.view.store().resolve(id).map(|found| found.seq))?;
+        let now = self.in_flight.current_row(seq, self.view.store().place(seq))?;
         Some(Target { seq, id, now })
     }
 
@@ -150,10 +141,24 @@ impl Runtime {
         Ok(jobs)
     }
 
-    /// The oldest jobs of the dead letter that is to be pruned next. They are no more than must go.
-    fn prune(&self, limit: usize) -> Option<Prune> {
-        let work = self.engine.prune_work()?;
-        let oldest = self.store.oldest_dead(work.shard, limit + 1);
+    /// The server looks for a dead letter to prune, reads its oldest jobs when the view has what was committed by
+    /// then, and prunes them: three steps, and anything may happen between two of them.
+    fn prune(&mut self, limit: usize) -> Option<Prune> {
+        let Some(pruning) = self.pruning.take() else {
+            let work = self.engine.prune_work()?;
+            self.pruning = Some(Pruning { work, after: self.committed });
+            return if self.caches.percent(50) { self.prune(limit) } else { None };
+        };
+        if self.view.applied() < pruning.after {
+            self.pruning = Some(pruning);
+            return None;
+        }
+        Some(self.oldest_dead(&pruning.work, limit))
+    }
+
+    /// The oldest jobs of a dead letter, no more than must go.
+    fn oldest_dead(&self, work: &PruneWork, limit: usize) -> Prune {
+        let oldest = self.view.store().oldest_dead(work.shard, limit + 1);
         let due = oldest.iter().enumerate().take(limit);
         let due = due
             .take_while(|(i, (_, at))| *i < work.excess as usize || *at <= work.expired_at)
@@ -161,18 +166,27 @@ impl Runtime {
         let ids: Vec<_> = oldest[..due].iter().map(|(id, _)| *id).collect();
         let left = oldest.get(due).or(oldest.last()).map(|(_, at)| *at);
         let through = oldest[..due].last().map_or(Millis::ZERO, |(_, at)| *at);
-        Some(Prune { shard: work.shard, jobs: self.targets(&ids), through, oldest: left })
+        Prune { shard: work.shard, jobs: self.targets(&ids), through, oldest: left }
     }
 
+    /// Jobs with changes on their way to the view are left for a later call.
     fn overdue(&self, wall: Millis, limit: usize) -> Overdue {
         let now = self.engine.now().wall.max(wall);
-        let stored = self.store.overdue(now, limit).into_iter();
-        let standing = stored
-            .filter_map(|done| self.in_flight.current_row(done.seq, Some(JobRow::Done(done))));
-        let still = standing.filter_map(|place| match place {
-            JobRow::Done(done) if done.purge_at.is_some_and(|at| at <= now) => Some(done),
-            _ => None,
-        });
-        Overdue { jobs: still.collect(), through: None }
+        let mut jobs = self.view.store().overdue(now, limit);
+        jobs.retain(|done| !self.in_flight.touches(done.seq));
+        Overdue { jobs, through: None }
     }
+
+    /// A job as it is now, whatever the view has of it.
+    #[must_use]
+    pub fn current_row(&self, seq: Seq) -> Option<JobRow> {
+        self.in_flight.current_row(seq, self.view.store().place(seq))
+    }
+}
+
+/// A dead letter that is being pruned.
+pub(super) struct Pruning {
+    work: PruneWork,
+    /// Its jobs are read when the view has this batch.
+    after: u64,
 }

@@ -1,6 +1,6 @@
 //! Ends a run: removes every obstacle and checks that all remaining jobs get done.
 
-use rota_engine::{Engine, Fetch, Holder, PutLimit, QueueSettings, Reply};
+use rota_engine::{Claimed, Engine, Fetch, Holder, PutLimit, QueueSettings, Reply};
 use rota_model::{LimitNumbers, TenantConfig};
 
 use super::Simulation;
@@ -56,17 +56,17 @@ impl Simulation<'_> {
     fn ask(&mut self, ticket: Ticket, request: Request) -> Result<Vec<Delivery>, Violation> {
         self.submit(ticket, request)?;
         let newest = self.runtime.open().steps.last().cloned();
-        while self.runtime.seal() || self.runtime.has_sealed() {
-            self.commit()?;
-        }
-        while self.runtime.newest_commit().is_some() {
-            self.report()?;
-        }
+        self.settle()?;
         self.workload.lost();
-        Ok(match newest.as_ref().map(|step| &step.reply) {
-            Some(Reply::Fetched(claims)) => self.read(claims),
-            _ => Vec::new(),
-        })
+        let Some(Reply::Fetched(claims)) = newest.as_ref().map(|step| &step.reply) else {
+            return Ok(Vec::new());
+        };
+        let store = self.runtime.view().store();
+        let delivery = |claim: &Claimed| {
+            let id = store.row(claim.seq)?.id;
+            Some(Delivery { seq: claim.seq, id, attempt: claim.attempt })
+        };
+        Ok(claims.iter().filter_map(delivery).collect())
     }
 }
 

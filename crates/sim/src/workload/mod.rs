@@ -101,15 +101,14 @@ impl Workload {
         (ticket, request)
     }
 
-    /// The server answered. `claims` are the jobs in the answer that could be read.
-    pub fn answered(&mut self, ticket: Ticket, reply: &Reply, claims: Vec<Delivery>) {
+    /// The server answered. Jobs in the answer arrive when they are read.
+    pub fn answered(&mut self, ticket: Ticket, reply: &Reply) {
         match reply {
             Reply::Enqueued(accepted) => {
                 self.ids.extend(accepted.jobs.iter().map(|job| job.id));
                 let surplus = self.ids.len().saturating_sub(REMEMBERED);
                 self.ids.drain(..surplus);
             }
-            Reply::Fetched(_) => self.arrived(ticket, claims),
             Reply::Refused(_) => {
                 self.fetching.remove(&ticket);
             }
@@ -139,7 +138,8 @@ impl Workload {
         self.urgent.clear();
     }
 
-    fn arrived(&mut self, ticket: Ticket, claims: Vec<Delivery>) {
+    /// The jobs of a fetch that could be read.
+    pub fn arrived(&mut self, ticket: Ticket, claims: Vec<Delivery>) {
         let receiver = self.fetching.remove(&ticket);
         match receiver {
             Some(worker) if !self.rng.percent(self.profile.broken_connections) => {

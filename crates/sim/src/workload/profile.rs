@@ -40,6 +40,10 @@ pub struct Profile {
     pub broken_connections: u64,
     pub crons: bool,
     pub maintenance: bool,
+    /// The chance that the view goes on, in proportion to others.
+    pub view_pace: u64,
+    /// The view may be so many batches behind the log.
+    pub most_lag: usize,
     /// In a thousand steps.
     pub crashes: u64,
     pub disk_full: u64,
@@ -97,6 +101,8 @@ impl Profile {
             broken_connections: rng.one_of([0, 5, 20]),
             crons: rng.percent(50),
             maintenance: rng.percent(50),
+            view_pace: aside.one_of([3, 10, 30]),
+            most_lag: aside.one_of([1, 6, 40]),
             crashes: rng.one_of([0, 5, 20]),
             disk_full: rng.one_of([0, 0, 20]),
             clock_jumps: rng.one_of([0, 10]),
