@@ -88,7 +88,7 @@ impl EngineDriver {
 
     pub fn tick(&mut self) -> Result<(), BenchError> {
         self.ms += 1;
-        let now = Now { wall: Millis(EPOCH + self.ms as i64), mono: self.ms };
+        let now = Now { wall: Millis(EPOCH + self.ms as i64), mono: self.ms, ahead_ms: 0 };
         self.apply(Command::Tick(now)).map(drop)
     }
 

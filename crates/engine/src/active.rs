@@ -126,6 +126,19 @@ impl Actives {
         self.by_deadline.insert((active.deadline(), seq));
     }
 
+    /// Jobs whose reservation or execution timeout ends before this.
+    pub fn due_before(&self, mono: u64) -> Vec<Seq> {
+        self.by_deadline.range(..(mono, Seq(0))).map(|&(_, seq)| seq).collect()
+    }
+
+    /// Gives a job more time.
+    pub fn postpone(&mut self, seq: Seq, reserved_until: u64, times_out: u64) {
+        let Some((active, _)) = self.jobs.get_mut(&seq) else { return };
+        self.by_deadline.remove(&(active.deadline(), seq));
+        (active.reserved_until, active.times_out) = (reserved_until, times_out);
+        self.by_deadline.insert((active.deadline(), seq));
+    }
+
     /// Records that the job's worker is to cancel it. False if that is known, or the job is not active.
     pub fn request_cancel(&mut self, seq: Seq) -> bool {
         let active = self.jobs.get_mut(&seq).map(|(active, _)| active);

@@ -115,6 +115,8 @@ pub enum Command<J = Target> {
     /// Advance time and do what has become due, a bounded amount at a time. Only this moves time,
     /// so nothing happens to a job between looking it up and acting on it.
     Tick(Now),
+    /// Time has passed in which the process did not run, so workers could not report.
+    Resume(Now),
 }
 
 /// The one check of whether a job is still as it was when it was selected.

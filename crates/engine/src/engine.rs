@@ -192,6 +192,10 @@ impl Engine {
                 self.advance(now);
                 Reply::Done
             }
+            Command::Resume(now) => {
+                self.resume(now);
+                Reply::Done
+            }
         };
         self.sweep_a_few();
         self.retry_waiting_enqueues();

@@ -63,7 +63,7 @@ mod worker_tallies;
 
 pub use audit_log::{AuditLimits, Audited};
 pub use caps::{Asker, CapCounter, CapReached, Capped};
-pub use clock::Now;
+pub use clock::{Now, Timekeeper};
 pub use command::{
     Beat, Command, CronSpec, Enqueue, Fetch, NewPriority, NumbersEdit, Override, Prune, PutLimit,
     QueueSettings, RotateKey, SeenJob, Selected, Target, TenantChange, Unchanged, Undelivered,

@@ -144,6 +144,7 @@ impl Command<JobId> {
             Command::RemoveKey(id) => Command::RemoveKey(id),
             Command::TouchKeys(uses) => Command::TouchKeys(uses),
             Command::Tick(now) => Command::Tick(now),
+            Command::Resume(now) => Command::Resume(now),
         };
         Ok(Resolved { command, missing })
     }

@@ -116,6 +116,13 @@ impl Workers {
         self.owned.check(asker)
     }
 
+    /// Nobody who was not silent before counts as silent now.
+    pub fn hear_all(&mut self, mono: u64) {
+        self.all.values_mut().filter(|worker| !worker.stale).for_each(|worker| {
+            worker.last_seen_mono = mono;
+        });
+    }
+
     pub fn get(&self, id: &WorkerId) -> Option<&Worker> {
         self.all.get(id)
     }

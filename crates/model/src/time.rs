@@ -85,27 +85,51 @@ impl fmt::Display for Millis {
     }
 }
 
+/// The time at which a request is parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Present {
+    /// The server's time.
+    pub now: Millis,
+    /// By how much it is ahead of the wall clock.
+    pub ahead_ms: u64,
+}
+
+impl Present {
+    /// The server's time when the wall clock will show this.
+    #[must_use]
+    pub fn server_time(self, wall_clock: Millis) -> Millis {
+        let ahead_ms = i64::try_from(self.ahead_ms).unwrap_or(i64::MAX);
+        wall_clock.saturating_add_ms(ahead_ms).min(Millis::MAX)
+    }
+}
+
+impl From<Millis> for Present {
+    fn from(now: Millis) -> Self {
+        Self { now, ahead_ms: 0 }
+    }
+}
+
 /// A point in time as given by a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct When {
-    /// The absolute time.
+    /// The server's time then.
     pub at: Millis,
-    /// Whether the client gave it relative to now.
-    pub relative: bool,
+    /// The timestamp that the client gave; `None` if it gave a time relative to now.
+    pub given: Option<Millis>,
 }
 
-/// Parses an RFC 3339 timestamp, or a time relative to `now` such as `+PT2S`.
-pub fn parse_when(text: &str, now: Millis) -> Result<When, TimeError> {
+/// Parses an RFC 3339 timestamp, which refers to the wall clock, or a time relative to now such as `+PT2S`.
+pub fn parse_when(text: &str, present: Present) -> Result<When, TimeError> {
     let Some(distance) = text.strip_prefix('+') else {
-        let at = read_timestamp(text.as_bytes()).map_err(TimeError::When)?;
-        return Ok(When { at, relative: false });
+        let given = read_timestamp(text.as_bytes()).map_err(TimeError::When)?;
+        return Ok(When { at: present.server_time(given), given: Some(given) });
     };
     let distance = duration::parse_iso8601(distance).map_err(TimeError::Relative)?;
-    let at = now.saturating_add_ms(distance);
+    let at = present.now.saturating_add_ms(distance);
     if at > Millis::MAX {
         return Err(TimeError::When(TimestampFault::TooLate));
     }
-    Ok(When { at, relative: true })
+    Ok(When { at, given: None })
 }
 
 /// Why a time is invalid. The message completes a sentence that begins with the field's name.

@@ -238,6 +238,11 @@ impl<'t> Simulation<'t> {
             _ => wake.min(120_000),
         };
         self.clock.pass(ms);
+        // Half of the long times are pauses of the process.
+        if ms >= 10_000 && ms % 2 == 0 {
+            self.trace.line(format_args!("the process was paused for {ms} ms"));
+            self.runtime.pause();
+        }
         if self.rng.below(1_000) < self.workload.profile().clock_jumps {
             let by = self.rng.one_of([-600_000, -3_000, 4_000, 90_000, 7_200_000]);
             self.trace.line(format_args!("the wall clock jumps by {by} ms"));

@@ -11,6 +11,7 @@ use support::{process, small_disk, wire};
 mod seeded_random;
 
 mod bad_input;
+mod clocks;
 mod connections;
 mod damaged_data;
 mod full_disk;
@@ -19,6 +20,7 @@ mod hostile_tenants;
 mod kill_nine;
 mod logs;
 mod overload;
+mod pauses;
 mod settings;
 mod start;
 mod stop;

@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 pub mod openapi;
+pub mod preload;
 pub mod process;
 pub mod small_disk;
 pub mod wire;

@@ -56,9 +56,14 @@ impl Engine {
         self.now.mono + at.saturating_sub(self.scheduler.now().mono)
     }
 
-    pub(crate) fn advance(&mut self, now: Now) {
+    pub(crate) fn set_time(&mut self, now: Now) {
         self.now.wall = self.now.wall.max(now.wall);
         self.now.mono = self.now.mono.max(now.mono);
+        self.now.ahead_ms = now.ahead_ms;
+    }
+
+    pub(crate) fn advance(&mut self, now: Now) {
+        self.set_time(now);
         self.scheduler.advance(self.now);
         self.roll_statistics();
         self.schedule_prune();

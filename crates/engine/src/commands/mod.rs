@@ -18,6 +18,7 @@ mod pool;
 mod pool_events;
 mod priority;
 mod queue;
+pub(crate) mod resume;
 mod retry;
 mod settle;
 mod statistics;

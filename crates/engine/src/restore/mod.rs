@@ -10,16 +10,13 @@ use rota_model::{Class, ClassId, IdKey, Live, Millis, Seq, State, TenantId};
 
 use crate::active::Active;
 use crate::commands::ALL_QUEUES;
+use crate::commands::resume::with_grace;
 use crate::journal::{DispatchState, Entry, RotationState};
 use crate::scheduler::limits::{LimitState, Partition};
 use crate::scheduler::{RotationKey, Size, WaitingJob};
 use crate::tenant::{TenantIx, TenantState};
 use crate::timers::Timer;
 use crate::{Config, Engine, Interval, Now};
-
-/// After a restart, a worker has at least this long to report a job, even if the reservation ended
-/// while the server was down.
-const GRACE_MS: u64 = 15_000;
 
 /// An engine under construction. It must be given classes, stored bytes, named rows and unfinished
 /// jobs, in this order.
@@ -264,12 +261,12 @@ impl Restore {
         let now = engine.now;
         let (reserved_ms, cancel_requested) = (live.reserved_ms, live.is_cancel_requested());
         let left = live.due.map_or(0, |due| due.since(now.wall).max(0) as u64);
-        let left = left.max(GRACE_MS.min(reserved_ms)).min(reserved_ms.max(1));
+        let left = with_grace(left, reserved_ms).min(reserved_ms.max(1));
         let started = live.started.unwrap_or(live.enqueued);
         let ran_ms = now.wall.since(started).max(0) as u64;
         let policy = &engine.classes.slot(live.class).class.policy;
         let timeout_ms = policy.timeout_ms.unwrap_or(engine.config.timeout_ms);
-        let timeout_left = timeout_ms.saturating_sub(ran_ms).max(GRACE_MS.min(timeout_ms));
+        let timeout_left = with_grace(timeout_ms.saturating_sub(ran_ms), timeout_ms);
         engine.active.insert(
             live.seq,
             Active {

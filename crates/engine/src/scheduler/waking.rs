@@ -29,7 +29,7 @@ impl Scheduler {
     pub fn advance(&mut self, now: Now) {
         let by_wall = now.wall.since(self.last.wall).max(0) as u64;
         let passed = now.mono.saturating_sub(self.last.mono).min(by_wall);
-        self.now = Now { wall: now.wall, mono: self.now.mono + passed };
+        self.now = Now { mono: self.now.mono + passed, ..now };
         self.last = now;
         for _ in 0..TIMERS_AT_ONCE {
             let Some(due) = self.limits.pop_timer(self.now.mono) else { return };

@@ -112,7 +112,7 @@ fn forgetting_many_keys_takes_many_short_steps() {
     let (wall, mono) = (now.wall.saturating_add_ms(10_000), now.mono + 10_000);
     let mut left = keys;
     for _ in 0..100 {
-        world.apply(Command::Tick(Now { wall, mono }));
+        world.apply(Command::Tick(Now { wall, mono, ahead_ms: 0 }));
         let known = world.engine.limit_count();
         assert!(known + 300 > left, "{left} became {known} in one step");
         left = known;

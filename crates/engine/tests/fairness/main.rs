@@ -22,6 +22,7 @@ mod noisy_tenants;
 mod on_limit;
 mod own_keys;
 mod own_workers;
+mod pauses;
 mod pools;
 mod priorities;
 mod queue_bounds;

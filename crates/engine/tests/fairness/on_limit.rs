@@ -194,12 +194,12 @@ fn a_job_that_comes_back_before_its_limit_opens_is_said_to_be_released_when_it_s
     // The wall clock is ahead of the clock of limits by three milliseconds.
     let wall = world.wall().0;
     world.mono += 1_997;
-    let now = Now { wall: Millis(wall + 2_000), mono: world.mono };
+    let now = Now { wall: Millis(wall + 2_000), mono: world.mono, ahead_ms: 0 };
     world.apply(Command::Tick(now));
     assert_eq!(count(&world, State::Available), 1, "it is due");
     assert!(released(&mut world).is_empty(), "its limit is closed");
     world.mono += 3;
-    world.apply(Command::Tick(Now { wall: Millis(wall + 2_003), mono: world.mono }));
+    world.apply(Command::Tick(Now { wall: Millis(wall + 2_003), mono: world.mono, ahead_ms: 0 }));
     assert_eq!(world.fetch(1).len(), 1);
     assert_eq!(released(&mut world), jobs[2..]);
 }

@@ -130,8 +130,11 @@ fn a_crash_just_after_the_hour_loses_nothing_of_the_hour_before() {
     }
     // One step of many that close the minute and the hour.
     world.mono += 1_000;
-    let now =
-        rota_engine::Now { wall: rota_model::Millis(world.wall().0 + 1_000), mono: world.mono };
+    let now = rota_engine::Now {
+        wall: rota_model::Millis(world.wall().0 + 1_000),
+        mono: world.mono,
+        ahead_ms: 0,
+    };
     world.apply(Command::Tick(now));
     let written = enqueued(&world, MINUTE).0;
     assert!(written > 0 && written < 1_000, "{written}");

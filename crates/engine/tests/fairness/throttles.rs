@@ -111,7 +111,7 @@ fn a_clock_that_is_set_back_lets_nothing_start_too_early_by_the_times_that_are_s
     let began = world.wall();
     let at = |world: &mut World, mono: u64, wall: i64| {
         world.mono = mono;
-        world.apply(Command::Tick(Now { wall: Millis(began.0 + wall), mono }));
+        world.apply(Command::Tick(Now { wall: Millis(began.0 + wall), mono, ahead_ms: 0 }));
         world.fetch(1).len()
     };
     assert_eq!(at(&mut world, 20_000, 4_000), 0, "the wall clock has run 4 seconds only");

@@ -119,7 +119,7 @@ impl World {
     pub fn crash(&mut self, down_ms: u64) {
         let wall = Millis(self.engine.now().wall.0 + down_ms as i64);
         self.mono = 0;
-        let mut restore = Restore::new(self.config.clone(), 9, Now { wall, mono: 0 });
+        let mut restore = Restore::new(self.config.clone(), 9, Now { wall, mono: 0, ahead_ms: 0 });
         for (id, class) in &self.classes {
             let counts = self.counts.get(id).copied().unwrap_or_default();
             restore.class(ClassId(*id), class.clone(), counts);
@@ -145,7 +145,7 @@ impl World {
     pub fn pass(&mut self, ms: u64) {
         let wall = if self.number == 0 { EPOCH } else { self.engine.now().wall.0 };
         self.mono += ms;
-        let now = Now { wall: Millis(wall + ms as i64), mono: self.mono };
+        let now = Now { wall: Millis(wall + ms as i64), mono: self.mono, ahead_ms: 0 };
         self.apply(Command::Tick(now));
         while self.engine.wake_in_ms() == Some(0) {
             self.apply(Command::Tick(now));

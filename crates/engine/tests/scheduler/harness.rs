@@ -36,7 +36,7 @@ impl Stand {
     pub fn with(config: &Config) -> Self {
         let mut stand = Self {
             scheduler: Scheduler::new(config, &RandomState::with_seeds(1, 2, 3, 4)),
-            now: Now { wall: Millis(1_770_000_000_000), mono: 0 },
+            now: Now { wall: Millis(1_770_000_000_000), mono: 0, ahead_ms: 0 },
             tenants: Vec::new(),
             queues: 0,
             shards: BTreeMap::new(),

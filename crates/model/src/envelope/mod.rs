@@ -19,6 +19,7 @@ use serde_json::value::RawValue;
 pub use options::parse_priority;
 pub use retry::parse_retry;
 
+use crate::time::Present;
 use crate::{
     Class, CronName, JobId, JobType, LimitKey, Millis, Policy, QueueName, Rejection, Scope,
     TenantId,
@@ -145,7 +146,7 @@ impl Default for Tenancy {
 pub fn parse<'a>(
     text: &str,
     rules: &Rules,
-    now: Millis,
+    present: impl Into<Present>,
     fresh_id: JobId,
     sender: impl Into<Sender<'a>>,
 ) -> Result<NewJob, Rejection> {
@@ -175,7 +176,7 @@ pub fn parse<'a>(
         None => (fresh_id, false),
     };
     let job_tenant = JobTenant::of(fields.meta, &rules.tenancy, sender.tenant())?;
-    let options = Options::read(&fields, rules, now, sender)?;
+    let options = Options::read(&fields, rules, present.into(), sender)?;
     if let Some(limit) = &options.limit {
         check_key(&limit.key, &options.queue, &kind)?;
     }

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::fields::Fields;
 use super::{Rules, Sender, queue_name, retry, string, wrong_type};
 use crate::limit::parse_rate_limit;
-use crate::time::parse_when;
+use crate::time::{Present, parse_when};
 use crate::{Directive, Millis, QueueName, RateLimit, Rejection, RetryPolicy, Scope, json};
 
 const PRIORITIES: std::ops::RangeInclusive<i64> = -100..=100;
@@ -37,7 +37,7 @@ impl<'a> Options<'a> {
     pub fn read(
         fields: &Fields<'a>,
         rules: &Rules,
-        now: Millis,
+        present: Present,
         sender: Sender<'_>,
     ) -> Result<Self, Rejection> {
         reject_unsupported(fields)?;
@@ -52,8 +52,8 @@ impl<'a> Options<'a> {
             retry: retry_policy(fields)?,
             timeout_ms: timeout(fields)?,
             visibility_ms: visibility(fields, rules)?,
-            start_at: start_at(fields, rules, now)?,
-            expires: time(fields, "expires_at", now)?,
+            start_at: start_at(fields, rules, present)?,
+            expires: time(fields, "expires_at", present)?,
             pending: fields.option("pending").map_or(Ok(false), |raw| boolean(raw, "pending"))?,
             directive: directive(fields, rules),
         };
@@ -63,7 +63,7 @@ impl<'a> Options<'a> {
         if let Some(raw) = fields.schema {
             string(raw, "schema")?;
         }
-        if options.pending && options.start_at.as_ref().is_some_and(|t| t.at > now) {
+        if options.pending && options.start_at.as_ref().is_some_and(|t| t.at > present.now) {
             return Err(Rejection::value(
                 "pending",
                 "cannot be combined with a start in the future: activation decides the start",
@@ -189,15 +189,17 @@ fn milliseconds(
 fn start_at<'a>(
     fields: &Fields<'a>,
     rules: &Rules,
-    now: Millis,
+    present: Present,
 ) -> Result<Option<Time<'a>>, Rejection> {
-    let start = match (time(fields, "scheduled_at", now)?, time(fields, "delay_until", now)?) {
+    let named = |name| time(fields, name, present);
+    let start = match (named("scheduled_at")?, named("delay_until")?) {
         (Some(a), Some(b)) if a.at != b.at => {
             return Err(Rejection::field("scheduled_at", "and 'delay_until' differ"));
         }
         (a, b) => a.or(b),
     };
-    if start.as_ref().is_some_and(|t| t.at.0.saturating_sub(now.0) > rules.max_schedule_ms) {
+    if start.as_ref().is_some_and(|t| t.at.0.saturating_sub(present.now.0) > rules.max_schedule_ms)
+    {
         let days = rules.max_schedule_ms / 86_400_000;
         let name =
             if fields.option("scheduled_at").is_some() { "scheduled_at" } else { "delay_until" };
@@ -209,7 +211,7 @@ fn start_at<'a>(
 fn time<'a>(
     fields: &Fields<'a>,
     name: &'static str,
-    now: Millis,
+    present: Present,
 ) -> Result<Option<Time<'a>>, Rejection> {
     let Some(raw) = fields.option(name) else {
         return Ok(None);
@@ -218,9 +220,12 @@ fn time<'a>(
         Ok(borrowed) => Cow::Borrowed(borrowed),
         Err(_) => Cow::Owned(string(raw, name)?),
     };
-    let when = parse_when(&text, now).map_err(|e| Rejection::field(name, e.to_string()))?;
+    let when = parse_when(&text, present).map_err(|e| Rejection::field(name, e.to_string()))?;
     let is_utc = text.ends_with(['Z', 'z']) || text.ends_with("+00:00");
-    let text = if when.relative || !is_utc { Cow::Owned(when.at.to_string()) } else { text };
+    let text = match when.given {
+        Some(_) if is_utc => text,
+        given => Cow::Owned(given.unwrap_or(when.at).to_string()),
+    };
     Ok(Some(Time { at: when.at, text }))
 }
 

@@ -160,11 +160,11 @@ fn rejects_fields_out_of_range() {
 
 #[test]
 fn when_is_absolute_or_relative() {
-    let now = Millis(1_000);
-    let absolute = When { at: Millis(5_000), relative: false };
+    let now = Present::from(Millis(1_000));
+    let absolute = When { at: Millis(5_000), given: Some(Millis(5_000)) };
     assert_eq!(parse_when("1970-01-01T00:00:05Z", now), Ok(absolute));
-    assert_eq!(parse_when("+PT2S", now), Ok(When { at: Millis(3_000), relative: true }));
-    assert_eq!(parse_when("+P1DT0.5S", now), Ok(When { at: Millis(86_401_500), relative: true }));
+    assert_eq!(parse_when("+PT2S", now), Ok(When { at: Millis(3_000), given: None }));
+    assert_eq!(parse_when("+P1DT0.5S", now), Ok(When { at: Millis(86_401_500), given: None }));
 
     for refused in ["", "+", "PT2S", "-PT2S", "+2s", "+-PT2S", "++PT2S", "+1970-01-01T00:00:05Z"] {
         assert!(parse_when(refused, now).is_err(), "{refused}");
@@ -172,10 +172,19 @@ fn when_is_absolute_or_relative() {
     let too_late = Err(TimeError::When(TimestampFault::TooLate));
     assert_eq!(
         parse_when("+P8000Y", now),
-        Ok(When { at: Millis(252_288_000_001_000), relative: true })
+        Ok(When { at: Millis(252_288_000_001_000), given: None })
     );
     assert_eq!(parse_when("+P9000Y", now), too_late);
     assert_eq!(parse_when("+PT9223372036854775S", now), too_late);
+}
+
+#[test]
+fn timestamps_refer_to_the_wall_clock_and_distances_to_the_time_of_the_server() {
+    let present = Present { now: Millis(9_000), ahead_ms: 8_000 };
+    let when = parse_when("1970-01-01T00:00:05Z", present).unwrap();
+    assert_eq!((when.at, when.given), (Millis(13_000), Some(Millis(5_000))));
+    assert_eq!(parse_when("+PT2S", present).unwrap().at, Millis(11_000));
+    assert_eq!(present.server_time(Millis::MAX), Millis::MAX);
 }
 
 #[test]
@@ -183,9 +192,9 @@ fn errors_say_what_was_expected() {
     let message = parse("2026-02-12T10:30:00").unwrap_err().to_string();
     assert!(message.starts_with("has no UTC offset"), "{message}");
     assert!(message.contains("such as \"2026-02-12T10:30:00.000Z\""), "{message}");
-    let message = parse_when("soon", Millis::ZERO).unwrap_err().to_string();
+    let message = parse_when("soon", Millis::ZERO.into()).unwrap_err().to_string();
     assert!(message.contains("\"+PT2S\""), "{message}");
-    let message = parse_when("+2s", Millis::ZERO).unwrap_err().to_string();
+    let message = parse_when("+2s", Millis::ZERO.into()).unwrap_err().to_string();
     assert!(message.contains("\"+PT2S\"") && message.contains("start with \"P\""), "{message}");
 }
 

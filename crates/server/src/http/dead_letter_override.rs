@@ -98,8 +98,9 @@ pub(super) fn apply(
         ..app.rules.tenancy.clone()
     };
     let rules = Rules { tenancy, ..app.rules.clone() };
-    let now = app.now();
-    let job = envelope::parse(&text, &rules, now, JobId::v7(now.0, 0), app.sender().naming(owner))?;
+    let present = app.present();
+    let id = JobId::v7(present.now.0, 0);
+    let job = envelope::parse(&text, &rules, present, id, app.sender().naming(owner))?;
     Ok(Override { class: job.class, body: job.body, proven: job.proven })
 }
 

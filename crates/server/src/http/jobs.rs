@@ -169,9 +169,9 @@ async fn send(app: &Access, jobs: Vec<NewJob>, wait_ms: u64) -> Result<Answer, A
 }
 
 fn parse(app: &Access, text: &str) -> Result<NewJob, Rejection> {
-    let now = app.now();
-    let fresh = JobId::v7(now.0, fastrand::u128(..));
-    envelope::parse(text, &app.rules, now, fresh, app.sender())
+    let present = app.present();
+    let fresh = JobId::v7(present.now.0, fastrand::u128(..));
+    envelope::parse(text, &app.rules, present, fresh, app.sender())
 }
 
 fn parse_batch(app: &Access, raw: &RawValue) -> Result<Vec<NewJob>, ApiError> {

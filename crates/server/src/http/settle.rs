@@ -165,7 +165,10 @@ fn failure(
             .map_err(|_| Rejection::field("requeue", "must be true or false"))?,
         None => false,
     };
-    Ok((failure::parse(raw, app.settings.limits.error_bytes)?, requeue))
+    let mut failure = failure::parse(raw, app.settings.limits.error_bytes)?;
+    let present = app.present();
+    failure.limited_until = failure.limited_until.map(|until| present.server_time(until));
+    Ok((failure, requeue))
 }
 
 fn holder(app: &Access, members: &json::Members<'_>) -> Result<Holder, Rejection> {

@@ -43,6 +43,7 @@ pub(super) async fn health(app: Access) -> ApiResult {
             "version": "1.0",
             "server_version": env!("CARGO_PKG_VERSION"),
             "uptime_seconds": app.clock().uptime().as_secs(),
+            "clock": {"ahead_ms": app.clock().now().ahead_ms},
             "active_jobs": active,
             "workers": workers,
             "backend": {"type": "sqlite", "status": backend, "latency_ms": latency_ms},

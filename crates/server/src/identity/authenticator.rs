@@ -82,7 +82,7 @@ impl Authenticator {
         let mut revoked = self.keys.as_ref().map(|keys| keys.ends());
         let mut keys_read = self.tokens.as_ref().map(|tokens| tokens.reads());
         loop {
-            let now = clock.now().wall;
+            let now = clock.now().wall_clock();
             let end = match self.end_of(credential.text(), now).await {
                 Ok(end) => end,
                 Err(denied) => return denied,

@@ -119,8 +119,10 @@ mod tests {
     use rota_store::View;
     use tokio::sync::{mpsc, oneshot};
 
+    use super::super::Health;
     use super::super::ask::{Ask, CallerScope, Input};
     use super::super::body_cache::BodyCache;
+    use super::super::clock::ClockDriver;
     use super::super::commit_loop::CommitLoop;
     use super::super::events::EventEncoder;
     use super::super::mailbox::{Mail, Mailbox};
@@ -131,7 +133,6 @@ mod tests {
     use super::super::view_loop::ViewLoop;
     use super::super::view_position::ViewPosition;
     use super::super::view_queue::ViewQueue;
-    use super::super::{Clock, Health};
     use super::*;
 
     /// Longer than any test takes: it ends tests that hang.
@@ -156,10 +157,11 @@ mod tests {
         let (committed, mut releases) = mpsc::unbounded_channel::<Release>();
         let resolver =
             Resolver::new(view.reader().unwrap(), tokio.handle().clone(), Arc::default());
+        let clock = ClockDriver::start();
         let mut view_loop = ViewLoop {
             view,
             tokio: tokio.handle().clone(),
-            clock: Clock::start(),
+            clock: clock.clock().clone(),
             config: Config::default(),
             seed: 1,
             queue: queue.clone(),
@@ -187,7 +189,7 @@ mod tests {
         let (engine, loaded) = view_loop.load().unwrap();
         let mut engine_loop = EngineLoop {
             engine,
-            clock: view_loop.clock.clone(),
+            clock,
             mailbox: mailbox.clone(),
             work,
             resolver,

@@ -8,13 +8,15 @@ use std::time::{Duration, Instant};
 
 use ahash::RandomState;
 use rota_engine::{
-    Claimed, Command, Engine, InFlight, Now, Refusal, Reply, Resolved, Undelivered, WaiterId,
+    Claimed, Command, Engine, InFlight, Refusal, Reply, Resolved, Undelivered, WaiterId,
 };
 use rota_store::{Batch, Body, Reader, StoreError};
 use tokio::sync::oneshot;
 
+use super::Health;
 use super::ask::{Answer, Ask, Delivery, Input, Unavailable};
 use super::body_cache::BodyCache;
+use super::clock::{ClockDriver, Reading};
 use super::commit_loop::Work;
 use super::mailbox::{Mail, Mailbox};
 use super::pacing::Pacing;
@@ -22,13 +24,12 @@ use super::prepare::{Caller, Prepared, adds_data};
 use super::queue::Queue;
 use super::release::Release;
 use super::resolve::Resolver;
-use super::{Clock, Health};
 use crate::audit::Act;
 
 /// The state of the engine thread.
 pub(super) struct EngineLoop<R> {
     pub engine: Engine,
-    pub clock: Clock,
+    pub clock: ClockDriver,
     pub mailbox: Arc<Mailbox>,
     pub work: Arc<Queue<Work>>,
     pub resolver: Resolver<R>,
@@ -58,6 +59,10 @@ pub(super) struct EngineLoop<R> {
 /// The longest sleep. It bounds the time until a change of the wall clock is noticed.
 const MAX_SLEEP: Duration = Duration::from_millis(1000);
 
+/// A pause in which workers may have missed their time to report, in milliseconds. The thread never sleeps that
+/// long.
+const PAUSE_MS: u64 = 3_000;
+
 impl<R: Reader> EngineLoop<R> {
     pub fn run(mut self) {
         while !self.handle(self.wait()) {}
@@ -81,7 +86,7 @@ impl<R: Reader> EngineLoop<R> {
     fn wait(&self) -> Mail {
         // Sleep until that millisecond begins; the engine's own time may be up to 1 ms old.
         let wake_at = self.engine.wake_in_ms().map(|ms| self.engine.now().mono.saturating_add(ms));
-        let sleep = wake_at.map_or(MAX_SLEEP, |mono| self.clock.until(mono));
+        let sleep = wake_at.map_or(MAX_SLEEP, |mono| self.clock.clock().until(mono));
         let pause = self.pacing.pause(Instant::now());
         self.mailbox.wait(pause, sleep.min(MAX_SLEEP), self.max_requests)
     }
@@ -186,14 +191,17 @@ impl<R: Reader> EngineLoop<R> {
         }
     }
 
-    /// Advances the engine's time, which never goes back. If the wall clock was set back, the engine's
-    /// wall time advances at half speed until the clock has caught up, so timers still fire.
+    /// Advances the engine's time.
     fn tick(&mut self) {
-        let (last, clock) = (self.engine.now(), self.clock.now());
-        // Halved before subtracting: the rounding errors of many short steps cancel out.
-        let half = (clock.mono / 2).saturating_sub(last.mono / 2);
-        let wall = clock.wall.max(last.wall.saturating_add_ms(half as i64));
-        self.apply_command(Command::Tick(Now { wall, mono: clock.mono }));
+        let last = self.engine.now().mono;
+        let Reading { now, jump_ms } = self.clock.drive();
+        let gap_ms = now.mono.saturating_sub(last);
+        if gap_ms >= PAUSE_MS {
+            tracing::warn!(gap_ms, "the server did not run; workers get time to report");
+        }
+        // Monotonic time may stand still while the machine is suspended; then only the wall clock shows it.
+        let paused = gap_ms >= PAUSE_MS || jump_ms >= PAUSE_MS as i64;
+        self.apply_command(if paused { Command::Resume(now) } else { Command::Tick(now) });
     }
 
     fn apply(&mut self, command: Command, act: Option<&Act>) -> Reply {

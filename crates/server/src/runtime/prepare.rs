@@ -83,7 +83,7 @@ impl<R: Reader> EngineLoop<R> {
                 Prepared::Command(Resolved { command, missing: Vec::new() })
             }
             Ask::Purge(limit) => {
-                let now = self.clock.now().wall;
+                let now = self.clock.clock().now().wall;
                 let overdue = self.resolver.overdue(now, limit, &self.in_flight)?;
                 let command = Command::Forget(overdue);
                 Prepared::Command(Resolved { command, missing: Vec::new() })

@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 
 use super::archive::Archive;
 use super::body_cache::BodyCache;
+use super::clock::ClockDriver;
 use super::commit_loop::CommitLoop;
 use super::engine_loop::EngineLoop;
 use super::events::EventEncoder;
@@ -28,7 +29,7 @@ use super::resolve::Resolver;
 use super::view_loop::ViewLoop;
 use super::view_position::ViewPosition;
 use super::view_queue::ViewQueue;
-use super::{Clock, Events, Handle, StreamTurns, dead_letter, retention};
+use super::{Events, Handle, StreamTurns, dead_letter, retention};
 use crate::identity::KeyTable;
 use crate::priority::{self, Priority};
 use crate::request_limits::TenantRequestLimits;
@@ -101,7 +102,8 @@ impl Runtime {
     /// called inside the async runtime.
     pub fn start<L: Log, V: View>(log: L, view: V, options: Options) -> Result<Self, StartError> {
         let tokio = Tokio::current();
-        let clock = Clock::start();
+        let mut driver = ClockDriver::start();
+        let clock = driver.clock().clone();
         let health = Health::default();
         let seed = fastrand::u64(..);
         let mailbox = Arc::new(Mailbox::new(options.commands, options.command_bytes));
@@ -153,12 +155,13 @@ impl Runtime {
         if let Err(error) = restored {
             tracing::warn!(%error, "recent events could not be read from the log; event streams miss them");
         }
+        driver.not_before(engine.now().wall);
         let stored = engine.keys().map(|key| KeyChange::Put(Box::new(key.clone())));
         keys.apply(stored.collect());
         request_limits.apply(engine.request_limits().collect());
         let engine_loop = EngineLoop {
             engine,
-            clock: clock.clone(),
+            clock: driver,
             mailbox: mailbox.clone(),
             work,
             resolver,

@@ -25,6 +25,9 @@ impl World {
         self.limit_at += passed;
         self.stepped = self.wall;
         let was_frozen = self.maintenance;
+        if matches!(step.command, Command::Resume(_)) {
+            self.give_grace(at);
+        }
         let before = self.named_before(step)?;
         self.control(step);
         self.end_words();
@@ -68,7 +71,7 @@ impl World {
         self.note_idle_debts();
         self.note_idle_turns();
         self.note_written();
-        if matches!(step.command, Command::Tick(_)) {
+        if step.lets_time_pass() {
             self.settle_left_out(&context);
         }
         Ok(())

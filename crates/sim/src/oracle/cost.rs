@@ -19,7 +19,7 @@ pub(crate) fn check_cost(command: &Command, effects: usize, steps: u64) -> Check
     ensure(steps <= most, Rule::Cost, || {
         format!("{effects} effects took {steps} steps, not {most}: {command:?}")
     })?;
-    let tick = matches!(command, Command::Tick(_));
+    let tick = matches!(command, Command::Tick(_) | Command::Resume(_));
     ensure(!tick || effects <= SLICE, Rule::Cost, || format!("{effects} effects in one slice"))
 }
 
@@ -44,7 +44,7 @@ fn named_by(command: &Command) -> Option<usize> {
         Command::Prune(prune) => Some(prune.jobs.len()),
         Command::Replay(due) => Some(due.len()),
         Command::StopWaiting(_) | Command::Register(_) => Some(1),
-        Command::Tick(_) => Some(0),
+        Command::Tick(_) | Command::Resume(_) => Some(0),
         _ => None,
     }
 }

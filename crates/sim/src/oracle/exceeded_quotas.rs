@@ -134,9 +134,11 @@ impl World {
                 _ => {}
             }
         }
-        let runs = matches!(step.command, Command::Tick(_) | Command::TriggerCron(..))
-            && (step.mutations.iter().any(|m| matches!(m, Mutation::Insert(..)))
-                || step.events.iter().any(|e| matches!(e.kind, EventKind::CronSkipped { .. })));
+        let runs = matches!(
+            step.command,
+            Command::Tick(_) | Command::Resume(_) | Command::TriggerCron(..)
+        ) && (step.mutations.iter().any(|m| matches!(m, Mutation::Insert(..)))
+            || step.events.iter().any(|e| matches!(e.kind, EventKind::CronSkipped { .. })));
         warned.sort_unstable();
         refused.sort_unstable();
         told.sort_unstable();

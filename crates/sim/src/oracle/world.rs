@@ -253,6 +253,25 @@ impl World {
         }
     }
 
+    /// The process did not run for a while: workers have time to report, as after a restart.
+    /// `before` is the time of the last step.
+    pub fn give_grace(&mut self, before: u64) {
+        let (at, timeout) = (self.at, self.config.heartbeat_timeout_ms);
+        for worker in self.workers.values_mut() {
+            if !worker.beats || before.saturating_sub(worker.last_seen) < timeout {
+                worker.last_seen = at;
+            }
+        }
+        let default_timeout = self.config.timeout_ms;
+        for job in self.jobs.values_mut() {
+            let timeout = job.class.policy.timeout_ms.unwrap_or(default_timeout);
+            if let (JobRow::Live(live), Some(lease)) = (&job.place, &mut job.lease) {
+                lease.until = lease.until.max(at + GRACE_MS.min(live.reserved_ms));
+                lease.times_out = lease.times_out.max(at + GRACE_MS.min(timeout));
+            }
+        }
+    }
+
     /// Whatever happened so far may be written down after this step.
     pub fn note_written(&mut self) {
         let (at, wall) = (self.at as i64, self.wall);

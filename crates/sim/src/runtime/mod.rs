@@ -65,6 +65,8 @@ pub struct Runtime {
     bodies: BTreeMap<Seq, JobId>,
     /// A dead letter that is being pruned.
     pruning: Option<Pruning>,
+    /// The process has not run since the last step.
+    paused: bool,
     /// A fault of the server itself.
     falsify: Option<Sabotage>,
 }
@@ -106,6 +108,7 @@ impl Runtime {
             reported: 0,
             bodies: BTreeMap::new(),
             pruning: None,
+            paused: false,
             falsify,
         }
     }
@@ -113,6 +116,11 @@ impl Runtime {
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// The process has not run since the last step.
+    pub fn pause(&mut self) {
+        self.paused = true;
     }
 
     #[must_use]
@@ -165,6 +173,9 @@ impl Runtime {
 
     /// Due things change jobs, and a job must not change between being looked up and acted upon.
     fn settle_time(&mut self, clock: &Clock, steps: &mut Vec<Rc<Step>>) -> Result<(), String> {
+        if std::mem::take(&mut self.paused) {
+            steps.push(self.apply(clock, Ticket(0), Command::Resume(clock.now())));
+        }
         for _ in 0..MOST_SLICES {
             steps.push(self.apply(clock, Ticket(0), Command::Tick(clock.now())));
             if self.engine.wake_in_ms() != Some(0) {

@@ -42,5 +42,6 @@ pub(super) fn is_act(command: &Command) -> bool {
             | Command::Audit(_)
             | Command::TrimAudit(_)
             | Command::Tick(_)
+            | Command::Resume(_)
     )
 }

@@ -32,12 +32,15 @@ pub struct Step {
 }
 
 impl Step {
+    #[must_use]
+    pub fn lets_time_pass(&self) -> bool {
+        matches!(self.command, Command::Tick(_) | Command::Resume(_))
+    }
+
     /// Time passed and nothing came of it.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        matches!(self.command, Command::Tick(_))
-            && self.mutations.is_empty()
-            && self.woken.is_empty()
+        self.lets_time_pass() && self.mutations.is_empty() && self.woken.is_empty()
     }
 }
 
@@ -153,6 +156,7 @@ fn write_command(f: &mut fmt::Formatter<'_>, command: &Command) -> fmt::Result {
             spec.name, spec.expression, spec.overlap, spec.enabled
         ),
         Command::Tick(_) => f.write_str("tick"),
+        Command::Resume(_) => f.write_str("resume"),
         other => write!(f, "{other:?}"),
     }
 }

@@ -62,6 +62,7 @@ impl Simulation<'_> {
     fn start_over(&mut self) -> Check {
         let now = self.clock.now();
         self.runtime.restart(now).map_err(|problem| Violation::new(Rule::Rebuild, problem))?;
+        self.clock.not_before(self.runtime.engine().now().wall);
         self.workload.lost();
         self.reads.clear();
         let at = self.clock.elapsed();

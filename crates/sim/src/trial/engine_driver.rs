@@ -72,7 +72,7 @@ impl EngineDriver {
     /// Lets time pass; what is due then happens.
     pub fn pass(&mut self, ms: u64) {
         self.at += ms;
-        let now = Now { wall: self.wall(), mono: self.at };
+        let now = Now { wall: self.wall(), mono: self.at, ahead_ms: 0 };
         self.apply(Command::Tick(now));
         while self.engine.wake_in_ms() == Some(0) {
             self.apply(Command::Tick(now));

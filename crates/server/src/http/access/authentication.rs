@@ -32,13 +32,13 @@ pub(super) async fn identity(
     if !app.authenticator.is_required() || is_public(path) {
         return Ok(None);
     }
-    match (app.authenticator.authenticate(headers, app.now()).await, certificate) {
+    match (app.authenticator.authenticate(headers, app.wall_clock()).await, certificate) {
         // A key or a token says more than the connection that it comes over.
         (Err(Denied::NoCredentials), Some(certificate))
             if app.settings.auth.has(AuthMode::Mtls) =>
         {
             // The handshake may have been a while ago.
-            if certificate.expires <= app.now() {
+            if certificate.expires <= app.wall_clock() {
                 return Err(expired_certificate());
             }
             let identity = identify_certificate(certificate, &app.settings.certificates);
@@ -61,8 +61,8 @@ pub(super) async fn ended(caller: &Caller, app: &App) -> ApiError {
     let Some(end) = caller.identity().and_then(|identity| identity.expires) else {
         return std::future::pending().await;
     };
-    while app.now() < end {
-        let ms = u64::try_from(end.0 - app.now().0).unwrap_or(0);
+    while app.wall_clock() < end {
+        let ms = u64::try_from(end.0 - app.wall_clock().0).unwrap_or(0);
         tokio::time::sleep(Duration::from_millis(ms).min(RECHECK)).await;
     }
     expired_certificate()

@@ -48,6 +48,7 @@ use axum::http::request::Parts;
 use rota_engine::{Refusal, Reply};
 use rota_identity::Permission;
 use rota_model::envelope::{Rules, Sender, Tenancy};
+use rota_model::time::Present;
 use rota_model::{Millis, PoolName, QueueName, Scope, Seq, TenantId, WorkerId};
 use rota_settings::{Isolation, Settings, TenantSource};
 use tokio::sync::Mutex;
@@ -165,9 +166,20 @@ impl App {
         self.handle.clock()
     }
 
-    /// The wall-clock time.
+    /// The server's time.
     pub(super) fn now(&self) -> Millis {
         self.clock().now().wall
+    }
+
+    /// The time at which a request is parsed.
+    pub(super) fn present(&self) -> Present {
+        let now = self.clock().now();
+        Present { now: now.wall, ahead_ms: now.ahead_ms }
+    }
+
+    /// What the wall clock shows. Times of others refer to it.
+    pub(super) fn wall_clock(&self) -> Millis {
+        self.clock().now().wall_clock()
     }
 
     /// How far the view is behind the log.

@@ -42,6 +42,8 @@ pub(super) struct Figures {
     pub requests: RequestCounts,
     pub lookups: LookupCounts,
     pub view_lag: ViewLag,
+    /// By how much the server's time is ahead of the wall clock.
+    pub clock_ahead_ms: u64,
     /// TLS handshakes that failed, and those that were not tried because of that.
     pub handshakes: (u64, u64),
 }
@@ -72,6 +74,7 @@ pub(super) async fn gather(app: &Access, keys: &mut Keys) -> Result<Figures, Api
         requests,
         lookups: app.lookups(),
         view_lag: app.view_lag(),
+        clock_ahead_ms: app.clock().now().ahead_ms,
         ..Figures::default()
     };
     figures.handshakes = app.handshakes.counts();

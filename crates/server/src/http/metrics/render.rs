@@ -26,6 +26,7 @@ pub(super) fn render(figures: &Figures, size: usize) -> String {
     requests(&mut page, figures);
     lookups(&mut page, figures);
     view_lag(&mut page, figures);
+    clock(&mut page, figures);
     page.into_text()
 }
 
@@ -316,6 +317,12 @@ fn view_lag(page: &mut Page, figures: &Figures) {
     page.gauge("rota_view_lag_batches", help).count(&none, figures.view_lag.batches);
     let help = "Bytes of committed batches that the database has not applied yet.";
     page.gauge("rota_view_lag_bytes", help).count(&none, figures.view_lag.bytes);
+}
+
+fn clock(page: &mut Page, figures: &Figures) {
+    let help = "How far the server's time is ahead of the wall clock, after that was set back.";
+    let ahead = figures.clock_ahead_ms as f64 / 1_000.0;
+    page.gauge("rota_clock_ahead_seconds", help).add(&Tags::default(), ahead);
 }
 
 fn lookups(page: &mut Page, figures: &Figures) {

@@ -2,6 +2,7 @@
 
 use rota_engine::{NumbersEdit, PutLimit};
 use rota_model::limit::{parse_feedback, parse_numbers};
+use rota_model::time::Present;
 use rota_model::{
     Feedback, LimitKey, Millis, Rate, Rejection, TenantId, duration, json as model_json,
 };
@@ -38,7 +39,7 @@ pub(in crate::http) struct LimitEdit {
 }
 
 impl LimitEdit {
-    pub(super) fn parse(body: &Json, key: &LimitKey, now: Millis) -> Result<Self, ApiError> {
+    pub(super) fn parse(body: &Json, key: &LimitKey, present: Present) -> Result<Self, ApiError> {
         let mut members = body.object()?;
         model_json::check_members(
             members.keys().map(String::as_str),
@@ -52,13 +53,13 @@ impl LimitEdit {
         }
         let edit = numbers_edit(&members)?;
         let feedback = feedback(&members)?;
-        let expires = expiry(&members, now)?;
+        let expires = expiry(&members, present)?;
         let paused_until = match members.get("paused_until") {
             None => None,
             Some(Value::Null) => Some(Millis::ZERO),
-            Some(value) => Some(time(value, "paused_until")?),
+            Some(value) => Some(present.server_time(time(value, "paused_until")?)),
         };
-        if paused_until.is_some_and(|until| until != Millis::ZERO && until <= now) {
+        if paused_until.is_some_and(|until| until != Millis::ZERO && until <= present.now) {
             let text = "'paused_until' must be in the future.";
             return Err(
                 ApiError::validation("paused_until", text).hint("Send null to end a pause.")
@@ -157,7 +158,7 @@ fn feedback(members: &Map<String, Value>) -> Result<Option<Feedback>, Rejection>
     Ok(parse_feedback(members, "rate_limit")?.or(given))
 }
 
-fn expiry(members: &Map<String, Value>, now: Millis) -> Result<Option<Millis>, ApiError> {
+fn expiry(members: &Map<String, Value>, present: Present) -> Result<Option<Millis>, ApiError> {
     let member = |name: &str| members.get(name).filter(|value| !value.is_null());
     let (field, expires) = match (member("expires_at"), member("expires_in")) {
         (None, None) => return Ok(None),
@@ -167,15 +168,15 @@ fn expiry(members: &Map<String, Value>, now: Millis) -> Result<Option<Millis>, A
             )
             .detail("field", "expires_in"));
         }
-        (Some(value), None) => ("expires_at", time(value, "expires_at")?),
+        (Some(value), None) => ("expires_at", present.server_time(time(value, "expires_at")?)),
         (None, Some(value)) => {
             let expected = || Rejection::field("expires_in", "must be a duration such as PT1H");
             let text = value.as_str().ok_or_else(expected)?;
             let ms = duration::parse_any(text).map_err(|_| expected())?;
-            ("expires_in", Millis(now.0.saturating_add(ms).min(Millis::MAX.0)))
+            ("expires_in", Millis(present.now.0.saturating_add(ms).min(Millis::MAX.0)))
         }
     };
-    if expires <= now {
+    if expires <= present.now {
         return Err(ApiError::validation(field, format!("'{field}' must be in the future.")));
     }
     Ok(Some(expires))

@@ -41,7 +41,7 @@ pub(super) async fn put(app: Access, name: PathName, params: Params, body: Json)
     let key = LimitKey::parse(name.as_str())
         .map_err(|e| ApiError::invalid_request(format!("The key {e}.")).detail("field", "key"))?;
     let tenant = tenant(&app, &params, &name)?;
-    let edit = LimitEdit::parse(&body, &key, app.now())?;
+    let edit = LimitEdit::parse(&body, &key, app.present())?;
     let target = check_target::check_target(&app, Target { key, tenant }, &edit).await?;
     put_limit(&app, target, edit).await
 }
@@ -59,7 +59,7 @@ pub(super) async fn show_queue(app: Access, name: PathName) -> ApiResult {
 pub(super) async fn put_queue(app: Access, name: PathName, body: Json) -> ApiResult {
     let target = queue_target(&app, &name)?;
     app.operator_if_shared(CHANGE_QUEUE_LIMIT)?;
-    let edit = LimitEdit::parse(&body, &target.key.local(), app.now())?;
+    let edit = LimitEdit::parse(&body, &target.key.local(), app.present())?;
     put_limit(&app, target, edit).await
 }
 
@@ -76,7 +76,7 @@ pub(super) async fn show_type(app: Access, name: PathName) -> ApiResult {
 pub(super) async fn put_type(app: Access, name: PathName, body: Json) -> ApiResult {
     app.operator(CHANGE_TYPE_LIMIT)?;
     let target = type_target(&name)?;
-    let edit = LimitEdit::parse(&body, &target.key, app.now())?;
+    let edit = LimitEdit::parse(&body, &target.key, app.present())?;
     put_limit(&app, target, edit).await
 }
 

@@ -69,7 +69,7 @@ pub(in crate::http) async fn heartbeat(app: Access, body: Json) -> ApiResult {
                 "jobs_cancelled": to_stop,
                 "jobs_cancel_requested": names(&beat.cancel_requested),
                 "jobs_lost": lost,
-                "server_time": app.now().to_string(),
+                "server_time": app.wall_clock().to_string(),
             })))
         }
         answer => Err(answer.into()),

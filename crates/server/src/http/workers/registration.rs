@@ -32,7 +32,7 @@ pub(in crate::http) async fn register(app: Access, body: Json) -> ApiResult {
             Ok(reply::ok(&json!({
                 "ok": true,
                 "worker_id": id,
-                "server_time": app.now().to_string(),
+                "server_time": app.wall_clock().to_string(),
                 "heartbeat_interval": seconds(app.settings.workers.heartbeat_interval),
                 "heartbeat_timeout": seconds(app.settings.workers.heartbeat_timeout),
                 "visibility_timeout_default": seconds(app.settings.jobs.visibility_timeout),

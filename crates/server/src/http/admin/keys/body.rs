@@ -177,7 +177,7 @@ fn names<T: PartialEq, E: std::fmt::Display>(
 
 fn expires(text: Option<&str>, now: Millis) -> Result<Option<Millis>, ApiError> {
     let Some(text) = text else { return Ok(None) };
-    let when = time::parse_when(text, now)
+    let when = time::parse_when(text, now.into())
         .map_err(|error| Rejection::field("expires_at", error.to_string()))?;
     if when.at <= now {
         return Err(Rejection::value("expires_at", "is in the past").into());

@@ -16,7 +16,7 @@ pub(super) fn key(app: &Access, key: &ApiKey) -> Value {
         "scopes": scopes,
         "queues": key.queues,
         "job_types": key.job_types,
-        "state": key.state(app.now()).name(),
+        "state": key.state(app.wall_clock()).name(),
         "created_at": key.created.to_string(),
         "expires_at": time(key.expires),
         "revoked_at": time(key.revoked),

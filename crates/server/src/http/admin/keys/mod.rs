@@ -46,7 +46,7 @@ pub(in crate::http) async fn show(app: Access, name: PathName) -> ApiResult {
 pub(in crate::http) async fn create(app: Access, body: Json) -> ApiResult {
     let grantor = app.grantor();
     let text = secret()?;
-    let key = body.parse::<CreateBody>()?.into_key(&grantor, &text, app.now())?;
+    let key = body.parse::<CreateBody>()?.into_key(&grantor, &text, app.wall_clock())?;
     match app.create_key(key).await? {
         Reply::Key(key) => Ok(shown_once(json::key(&app, &key), &text)),
         reply => Err(Answer::Reply(reply).into()),
@@ -58,7 +58,7 @@ pub(in crate::http) async fn rotate(app: Access, name: PathName, body: OptionalJ
     let body: RotateBody = body.parse()?;
     let text = secret()?;
     let overlap_ms = body.overlap_ms(app.settings.auth.rotation_overlap)?;
-    let expires = app.grantor().end_of_key(body.expires(app.now())?)?;
+    let expires = app.grantor().end_of_key(body.expires(app.wall_clock())?)?;
     let rotate = |old| RotateKey { old, new: text.id(), hash: text.hash(), overlap_ms, expires };
     match app.rotate_key(name.as_str(), rotate).await? {
         Reply::KeyRotated { old, new } => {
