@@ -8,6 +8,7 @@
 
 mod checksum;
 mod damage;
+mod owner;
 mod planted;
 mod reserve;
 mod scan;
@@ -16,6 +17,7 @@ mod wal;
 
 pub use checksum::{CHECKSUM_BYTES, is_intact, seal};
 pub use damage::{Damage, Place, take_last};
+pub use owner::{Owner, Tree, owners};
 pub use planted::Checks;
 pub use reserve::reserve;
 pub use scan::{PageBytes, damaged_pages, has_checksums, page_bytes};

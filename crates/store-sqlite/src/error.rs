@@ -34,6 +34,16 @@ impl OpenError {
         }
     }
 
+    /// Why the view cannot be used, if that is because it is damaged: a copy from a backup, or one that is built anew,
+    /// could be.
+    #[must_use]
+    pub fn damage(&self) -> Option<&str> {
+        match self {
+            Self::Corrupt { cause, .. } => Some(cause),
+            _ => None,
+        }
+    }
+
     pub(crate) fn corrupt(path: &Path, cause: impl Into<String>) -> Self {
         Self::Corrupt { path: path.to_owned(), cause: cause.into() }
     }

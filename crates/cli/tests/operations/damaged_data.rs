@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -67,7 +68,7 @@ fn flipped_bytes_never_cause_an_accident() {
 
 /// Whole pages that turn to noise cannot go unnoticed by a server that reads them.
 #[test]
-fn a_page_of_noise_ends_the_server_with_its_cause() {
+fn a_page_of_noise_is_never_served() {
     let seed = Dice::seed();
     let mut dice = Dice::new(seed);
     let (dir, path) = filled();
@@ -79,8 +80,70 @@ fn a_page_of_noise_ends_the_server_with_its_cause() {
         if let Ok(served) = contact(dir.path()) {
             let unread = served.iter().find(|answer| answer.status == 503);
             assert!(unread.is_none(), "ROTA_SEED={seed} page {page}: {}", unread.unwrap().text());
+            assert_no_accident(&Ok(served), &format!("ROTA_SEED={seed} page {page}"));
         }
     }
+}
+
+/// Only what needs the damaged page fails, and it says so.
+#[test]
+fn damage_on_a_running_server_fails_the_requests_that_meet_it() {
+    const MANY: usize = 40;
+    const DAMAGED: usize = 7;
+    let dir = TempDir::new().unwrap();
+    let mut server = Process::serve(dir.path(), &FLAGS);
+    let text = |n: usize| format!("marker-{n:02}-{}", "x".repeat(6000));
+    let job = |n: usize| json!({"type": "a", "args": [text(n)]});
+    let jobs: Vec<Value> = (0..MANY).map(job).collect();
+    let answer = server.connect().post("/ojs/v1/jobs/batch", &json!({"jobs": jobs})).unwrap();
+    assert_eq!(answer.status, 201, "{}", answer.text());
+    let enqueued = answer.json()["jobs"].as_array().unwrap().clone();
+    let path_of = |n: usize| format!("/ojs/v1/jobs/{}", enqueued[n]["id"].as_str().unwrap());
+    assert_eq!(server.terminate().code, Some(0));
+
+    let mut server = Process::serve(dir.path(), &FLAGS);
+    let mut wire = server.connect();
+    flip_bit_of(&dir.path().join("rota.db"), text(DAMAGED).as_bytes());
+    let answer = wire.get(&path_of(DAMAGED)).unwrap();
+    let error = &answer.json()["error"];
+    assert_eq!((answer.status, &error["code"]), (500, &json!("data_damaged")), "{error}");
+    assert_eq!(error["retryable"], false);
+    assert!(error["hint"].as_str().unwrap().contains("rota doctor"), "{error}");
+    assert!(!answer.text().contains("rota.db"), "tenants need not know the path");
+    for n in (0..MANY).filter(|n| *n != DAMAGED) {
+        let answer = wire.get(&path_of(n)).unwrap();
+        assert_eq!(answer.json()["job"]["args"][0], text(n), "job {n}: {}", answer.status);
+    }
+    let ask = json!({"queues": ["default"], "count": MANY});
+    let fetched = wire.post("/ojs/v1/workers/fetch", &ask).unwrap().json()["jobs"].clone();
+    let texts = fetched.as_array().unwrap().iter().map(|job| job["args"][0].clone());
+    let texts: Vec<Value> = texts.collect();
+    let others: Vec<Value> = (0..MANY).filter(|n| *n != DAMAGED).map(|n| text(n).into()).collect();
+    assert_eq!(texts, others);
+    let acks: Vec<_> = fetched.as_array().unwrap().iter().map(|job| &job["id"]).collect();
+    for id in acks {
+        let answer = wire.post("/ojs/v1/workers/ack", &json!({"job_id": id})).unwrap();
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+    let metrics = wire.get("/metrics").unwrap().text();
+    let count = metrics.lines().find_map(|line| line.strip_prefix("rota_damaged_reads_total "));
+    assert!(count.is_some_and(|count| count != "0"), "{count:?}");
+    let data = dir.path().display().to_string();
+    let found = crate::process::run(&["doctor", "--data", &data], &[]);
+    assert_eq!(found.code, Some(1), "{found:?}");
+    assert!(found.stdout.contains("do not match their checksums"), "{}", found.stdout);
+    let ended = server.terminate();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let log = format!("{}{}", ended.stdout, ended.stderr);
+    assert!(log.contains("rota.db does not match its checksum"), "{log}");
+}
+
+/// Flips a bit of the first place in the file that has these bytes.
+fn flip_bit_of(path: &Path, bytes: &[u8]) {
+    let content = fs::read(path).unwrap();
+    let at = content.windows(bytes.len()).position(|window| window == bytes).unwrap();
+    let file = fs::OpenOptions::new().write(true).open(path).unwrap();
+    file.write_all_at(&[content[at + 50] ^ 1], at as u64 + 50).unwrap();
 }
 
 /// A directory with jobs in every stage, and its database file.
@@ -151,7 +214,10 @@ fn talk(wire: &mut Wire) -> io::Result<Vec<Answer>> {
 fn assert_no_accident(outcome: &Result<Vec<Answer>, Ended>, what: &str) {
     match outcome {
         Ok(answers) => {
-            let bad = answers.iter().find(|answer| answer.status == 500);
+            let is_bad = |answer: &&Answer| {
+                answer.status == 500 && answer.json()["error"]["code"] != "data_damaged"
+            };
+            let bad = answers.iter().find(is_bad);
             assert!(bad.is_none(), "{what}: {}", bad.unwrap().text());
         }
         Err(ended) => {

@@ -105,6 +105,17 @@ impl ApiError {
             .retry_after(1)
     }
 
+    /// What is damaged is in the log: callers may be tenants.
+    pub fn damaged() -> Self {
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "data_damaged",
+            "The stored data that this request needs is damaged and cannot be read.",
+        )
+        .hint("Trying again does not help. The operator can find out what is damaged with `rota doctor`.")
+        .detail("reason", "damaged")
+    }
+
     pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
         self.0.hint = hint.into();
         self
@@ -274,6 +285,9 @@ impl From<Unavailable> for ApiError {
 
 impl From<crate::runtime::ReadError> for ApiError {
     fn from(error: crate::runtime::ReadError) -> Self {
+        if error.is_damage() {
+            return Self::damaged();
+        }
         Self::busy(format!("The data could not be read: {error}.")).detail("reason", "not_read")
     }
 }

@@ -12,6 +12,7 @@ use rota_store::{
 use tokio::runtime::Handle as Tokio;
 use tokio::sync::oneshot;
 
+use super::Health;
 use super::fair_queue::{Bounds, FairQueue, Full};
 use super::lookups::Lookups;
 use super::queue::PushError;
@@ -56,6 +57,14 @@ pub enum ReadError {
     ShuttingDown,
     #[error(transparent)]
     Store(StoreError),
+}
+
+impl ReadError {
+    /// Whether what was to be read is damaged.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Store(error) if error.damaged)
+    }
 }
 
 /// The reads that wait for the reader threads, served fairly.
@@ -161,55 +170,54 @@ impl Reads {
     }
 }
 
-/// Serves reads until the readers are to stop. Calls `on_fatal` if the data turns out to be damaged.
-pub(super) fn run<R: Reader>(
-    mut reader: R,
-    reads: &FairReads,
-    tokio: &Tokio,
-    on_fatal: &dyn Fn(&str),
-) {
+/// Serves reads until the readers are to stop. A read that meets damage fails; others go on.
+pub(super) fn run<R: Reader>(mut reader: R, reads: &FairReads, tokio: &Tokio, health: &Health) {
     while let Some(Queued { read, after }) = reads.next() {
         // If the view has stopped, dropping the read tells whoever asked that the server shuts down.
         if reads.position.wait_until_applied(after) {
-            tokio.block_on(serve(&mut reader, read, on_fatal));
+            tokio.block_on(serve(&mut reader, read, health));
         }
     }
 }
 
-async fn serve<R: Reader>(reader: &mut R, read: Read, on_fatal: &dyn Fn(&str)) {
+async fn serve<R: Reader>(reader: &mut R, read: Read, health: &Health) {
     match read {
         Read::Resolve(id, reply) => {
             let found = reader.resolve(&[id]).await.map(|mut found| found.pop().flatten());
-            answer(reply, found, on_fatal);
+            answer(reply, found, health);
         }
         Read::Records(seqs, max_bytes, reply) => {
-            answer(reply, reader.records(&seqs, max_bytes).await, on_fatal);
+            answer(reply, reader.records(&seqs, max_bytes).await, health);
         }
         Read::Bodies(seqs, max_bytes, reply) => {
-            answer(reply, reader.bodies(&seqs, max_bytes).await, on_fatal);
+            answer(reply, reader.bodies(&seqs, max_bytes).await, health);
         }
-        Read::List(query, reply) => answer(reply, reader.list(&query).await, on_fatal),
+        Read::List(query, reply) => answer(reply, reader.list(&query).await, health),
         Read::OldestDead(shard, limit, reply) => {
-            answer(reply, reader.oldest_dead(shard, limit).await, on_fatal);
+            answer(reply, reader.oldest_dead(shard, limit).await, health);
         }
         Read::DeadSpan(shards, reply) => {
-            answer(reply, reader.dead_span(shards.as_deref()).await, on_fatal);
+            answer(reply, reader.dead_span(shards.as_deref()).await, health);
         }
-        Read::Audit(query, reply) => answer(reply, reader.audit(&query).await, on_fatal),
+        Read::Audit(query, reply) => answer(reply, reader.audit(&query).await, health),
         Read::History { period, queue, since, until, reply } => {
-            answer(reply, reader.history(period, &queue, since, until).await, on_fatal);
+            answer(reply, reader.history(period, &queue, since, until).await, health);
         }
         Read::Usage { per, tenant, since, until, reply } => {
-            answer(reply, reader.usage(per, &tenant, since, until).await, on_fatal);
+            answer(reply, reader.usage(per, &tenant, since, until).await, health);
         }
     }
 }
 
-fn answer<T>(reply: Responder<T>, outcome: Result<T, StoreError>, on_fatal: &dyn Fn(&str)) {
+fn answer<T>(reply: Responder<T>, outcome: Result<T, StoreError>, health: &Health) {
     if let Err(error) = &outcome
         && error.damaged
     {
-        on_fatal(&error.message);
+        health.count_damaged_read();
+        tracing::error!(
+            cause = error.message,
+            "damage in the database: a read failed; run `rota doctor`"
+        );
     }
     // Fails if the client has gone.
     let _ = reply.send(outcome);

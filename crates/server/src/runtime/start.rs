@@ -70,17 +70,33 @@ pub enum StartError {
 
 /// The server's state for health checks.
 #[derive(Clone, Default)]
-pub struct Health(Arc<AtomicBool>);
+pub struct Health(Arc<HealthState>);
+
+#[derive(Default)]
+struct HealthState {
+    disk_full: AtomicBool,
+    damaged_reads: AtomicU64,
+}
 
 impl Health {
     /// Whether the disk is full. Then new jobs and schedules are refused.
     #[must_use]
     pub fn is_disk_full(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.disk_full.load(Ordering::Relaxed)
     }
 
     pub(super) fn set_disk_full(&self, full: bool) {
-        self.0.store(full, Ordering::Relaxed);
+        self.0.disk_full.store(full, Ordering::Relaxed);
+    }
+
+    /// Reads that failed since the start because what they needed is damaged.
+    #[must_use]
+    pub fn damaged_reads(&self) -> u64 {
+        self.0.damaged_reads.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn count_damaged_read(&self) {
+        self.0.damaged_reads.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -201,10 +217,10 @@ impl Runtime {
             .into_iter()
             .map(|reader| {
                 let (reads, tokio) = (reads.clone(), tokio.clone());
-                let on_fatal = boxed(&options.on_fatal);
+                let health = health.clone();
                 spawn("rota-reader", move || {
                     priority::lower(Priority::Reads);
-                    reader::run(reader, &reads, &tokio, &on_fatal);
+                    reader::run(reader, &reads, &tokio, &health);
                 })
             })
             .collect::<Result<_, _>>()?;

@@ -47,49 +47,10 @@ impl DatabaseFile {
         let Some(number) = page_number(bytes.len(), offset) else {
             return original.write(bytes, offset);
         };
-        let code = self.fill_gap(original, bytes.len(), offset);
-        if code != SQLITE_OK {
-            return code;
-        }
         self.sealed.clear();
         self.sealed.extend_from_slice(bytes);
-        self.write_sealed(original, number)
-    }
-
-    pub fn truncate(&mut self, original: &Original, size: u64) -> c_int {
-        // The size of a page is known, because a file grows only after pages were written.
-        if is_page_size(self.sealed.len()) {
-            let code = self.fill_gap(original, self.sealed.len(), size);
-            if code != SQLITE_OK {
-                return code;
-            }
-        }
-        original.truncate(size)
-    }
-
-    /// SQLite leaves holes where free pages are that it has never written. They get empty pages, so that a page of zeros
-    /// is always damage.
-    fn fill_gap(&mut self, original: &Original, page_bytes: usize, until: u64) -> c_int {
-        let size = match original.size() {
-            Ok(size) => size,
-            Err(code) => return code,
-        };
-        let first = size.div_ceil(page_bytes as u64);
-        for index in first..until / page_bytes as u64 {
-            self.sealed.clear();
-            self.sealed.resize(page_bytes, 0);
-            let Some(number) = page_number(page_bytes, index * page_bytes as u64) else { break };
-            let code = self.write_sealed(original, number);
-            if code != SQLITE_OK {
-                return code;
-            }
-        }
-        SQLITE_OK
-    }
-
-    fn write_sealed(&mut self, original: &Original, number: u32) -> c_int {
         seal(&mut self.sealed, self.checks.number(number));
-        original.write(&self.sealed, u64::from(number - 1) * self.sealed.len() as u64)
+        original.write(&self.sealed, offset)
     }
 
     fn damaged(&self, place: Place) -> c_int {

@@ -118,16 +118,6 @@ unsafe extern "C" fn write(
     }
 }
 
-unsafe extern "C" fn truncate(file: *mut sqlite3_file, size: sqlite3_int64) -> c_int {
-    let Ok(size) = u64::try_from(size) else { return ffi::SQLITE_IOERR_TRUNCATE };
-    // SAFETY: SQLite calls this with an open file.
-    let (role, original) = unsafe { parts(file) };
-    match role {
-        Role::Database(database) => database.truncate(&original, size),
-        Role::Log(_) => original.truncate(size),
-    }
-}
-
 unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
     // SAFETY: SQLite closes an open file once and does not use it again, so the role can go.
     unsafe {
@@ -157,6 +147,7 @@ macro_rules! forward {
     };
 }
 
+forward!(truncate, xTruncate, (size: sqlite3_int64), ffi::SQLITE_IOERR_TRUNCATE);
 forward!(sync, xSync, (flags: c_int), ffi::SQLITE_OK);
 forward!(file_size, xFileSize, (size: *mut sqlite3_int64), ffi::SQLITE_IOERR_FSTAT);
 forward!(lock, xLock, (level: c_int), ffi::SQLITE_IOERR_LOCK);

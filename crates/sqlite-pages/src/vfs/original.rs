@@ -44,23 +44,4 @@ impl Original {
         // SAFETY: the file is open, and there are as many bytes as are to be written.
         unsafe { write(self.file, bytes.as_ptr().cast(), amount, offset) }
     }
-
-    /// The size of the file in bytes.
-    pub fn size(&self) -> Result<u64, c_int> {
-        let Some(file_size) = self.methods().xFileSize else { return Err(ffi::SQLITE_IOERR_FSTAT) };
-        let mut size = 0;
-        // SAFETY: the file is open, and the pointer is to a number that lives during the call.
-        match unsafe { file_size(self.file, &raw mut size) } {
-            ffi::SQLITE_OK => Ok(u64::try_from(size).unwrap_or(0)),
-            code => Err(code),
-        }
-    }
-
-    pub fn truncate(&self, size: u64) -> c_int {
-        let (Some(truncate), Ok(size)) = (self.methods().xTruncate, i64::try_from(size)) else {
-            return ffi::SQLITE_IOERR_TRUNCATE;
-        };
-        // SAFETY: the file is open.
-        unsafe { truncate(self.file, size) }
-    }
 }

@@ -49,10 +49,13 @@ impl WalHeader {
 
     /// Whether this is the frame that SQLite wrote behind one with the checksum `before`.
     pub fn is_intact(&self, before: Chain, frame: &FrameHeader, page: &[u8]) -> bool {
+        frame.salts() == self.salts && frame.page() != 0 && self.follows(before, frame, page)
+    }
+
+    /// Whether the frame has the checksum of this page behind `before`.
+    pub fn follows(&self, before: Chain, frame: &FrameHeader, page: &[u8]) -> bool {
         let chain = chained(before, &frame.bytes[..8], self.is_big_endian);
-        frame.salts() == self.salts
-            && frame.page() != 0
-            && chained(chain, page, self.is_big_endian) == frame.chain()
+        chained(chain, page, self.is_big_endian) == frame.chain()
     }
 }
 

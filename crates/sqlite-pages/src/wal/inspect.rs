@@ -4,6 +4,7 @@
 //! remains of a crash. After a power cut that is right, because the log is synced only before a checkpoint. It is wrong
 //! if a checkpoint has moved pages of the rest into the database file: the file would be a mixture of two states.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -46,12 +47,13 @@ pub fn inspect_wal(database: &Path, first_pages: u32) -> io::Result<WalTail> {
             false => WalTail::Damaged("the header of the write-ahead log is damaged".to_owned()),
         });
     };
-    let frames = (bytes - WAL_HEADER as u64) / header.frame_bytes() as u64;
-    let log = LogReader { file, header, frames };
+    let log = LogReader { file, header };
     for _ in 0..TRIES {
         let used = log.used(first_pages)?;
         let pages = FirstPages::read(database, first_pages, header.page_bytes)?;
-        if let Some(tail) = log.tail(&pages, &used)? {
+        let tail = log.tail(&pages, &used)?;
+        // What a running server has committed and moved meanwhile looks the same.
+        if tail == WalTail::Clean || log.used(first_pages)?.committed == used.committed {
             return Ok(tail);
         }
     }
@@ -64,15 +66,17 @@ const TRIES: u32 = 5;
 struct LogReader {
     file: File,
     header: WalHeader,
-    frames: u64,
 }
 
 /// The part that SQLite uses.
 struct Used {
-    /// The first frame that is not valid, counted from 0.
-    end: u64,
-    /// The checksum before it.
+    /// The number of frames up to the last transaction.
+    committed: u64,
+    /// The checksum at its end.
     chain: Chain,
+    /// The first frame that is not valid, counted from 0; the number of frames if all are.
+    end: u64,
+    frames: u64,
     /// Of the transactions before: what the first pages contained.
     pages: Vec<(u32, Vec<u8>)>,
 }
@@ -87,41 +91,42 @@ impl LogReader {
     }
 
     fn used(&self, first_pages: u32) -> io::Result<Used> {
-        let mut used = Used { end: self.frames, chain: self.header.chain(), pages: Vec::new() };
+        let bytes = self.file.metadata()?.len().saturating_sub(WAL_HEADER as u64);
+        let frames = bytes / self.header.frame_bytes() as u64;
+        let mut chain = self.header.chain();
+        let mut used = Used { committed: 0, chain, end: frames, frames, pages: Vec::new() };
         let mut uncommitted = Vec::new();
         let mut page = vec![0; self.header.page_bytes];
-        for index in 0..self.frames {
+        for index in 0..frames {
             let frame = self.frame(index, &mut page)?;
-            if !self.header.is_intact(used.chain, &frame, &page) {
+            if !self.header.is_intact(chain, &frame, &page) {
                 used.end = index;
                 break;
             }
-            used.chain = frame.chain();
+            chain = frame.chain();
             if frame.page() <= first_pages {
                 uncommitted.push((frame.page(), without_checksum(&page)));
             }
             if frame.is_commit() {
+                (used.committed, used.chain) = (index + 1, chain);
                 used.pages.append(&mut uncommitted);
                 // Only the last contents of a page are in the database file.
                 used.pages.reverse();
-                let mut seen = std::collections::HashSet::new();
+                let mut seen = HashSet::new();
                 used.pages.retain(|(number, _)| seen.insert(*number));
             }
         }
         Ok(used)
     }
 
-    /// `None` if the end has moved since the part before was read.
-    fn tail(&self, database: &FirstPages, used: &Used) -> io::Result<Option<WalTail>> {
-        let mut before = used.chain;
+    fn tail(&self, database: &FirstPages, used: &Used) -> io::Result<WalTail> {
+        let mut before = Some(used.chain);
         let mut page = vec![0; self.header.page_bytes];
         let mut has_commit = false;
-        for index in used.end..self.frames {
+        for index in used.committed..used.frames {
             let frame = self.frame(index, &mut page)?;
-            let is_intact = self.header.is_intact(before, &frame, &page);
-            if is_intact && index == used.end {
-                return Ok(None);
-            }
+            let is_intact =
+                before.is_some_and(|before| self.header.is_intact(before, &frame, &page));
             has_commit |= is_intact && frame.is_commit();
             if let Some(number) = self.moved(before, &frame, &page, database, used) {
                 let cause = format!(
@@ -129,35 +134,35 @@ impl LogReader {
                      {number}, into the database file",
                     used.end + 1
                 );
-                return Ok(Some(WalTail::Damaged(cause)));
+                return Ok(WalTail::Damaged(cause));
             }
-            before = frame.chain();
+            before = (frame.salts() == self.header.salts).then(|| frame.chain());
         }
-        let tail = if has_commit { WalTail::Cut { frame: used.end + 1 } } else { WalTail::Clean };
-        Ok(Some(tail))
+        Ok(if has_commit { WalTail::Cut { frame: used.end + 1 } } else { WalTail::Clean })
     }
 
-    /// The number of a page that the database file has as in this frame and not from an earlier one. Either the frame's
-    /// page is intact, or the page in the file is what the frame's checksum asks for.
+    /// The number of a page that the database file has as in this frame and not from an earlier one. The page in the frame
+    /// may be damaged, or its header: then the page in the file is what the frame's checksum asks for, or what is in the
+    /// frame. `before` is the checksum before the frame, if that is of this use of the log.
     fn moved(
         &self,
-        before: Chain,
+        before: Option<Chain>,
         frame: &FrameHeader,
         page: &[u8],
         database: &FirstPages,
         used: &Used,
     ) -> Option<u32> {
-        if frame.salts() != self.header.salts {
-            return None;
-        }
-        let stored = |number: u32| {
-            let content = database.pages.get(usize::try_from(number - 1).ok()?)?;
-            let is_same =
-                without_checksum(page) == *content || self.header.is_intact(before, frame, content);
-            let is_explained = used.pages.iter().any(|used| *used == (number, content.clone()));
-            (is_same && !is_explained).then_some(number)
+        let is_current = frame.salts() == self.header.salts;
+        let page = without_checksum(page);
+        let is_same = |content: &[u8]| {
+            is_current && page == content
+                || before.is_some_and(|before| self.header.follows(before, frame, content))
         };
-        (1..=database.pages.len() as u32).filter(|number| *number == frame.page()).find_map(stored)
+        (1..).zip(&database.pages).find_map(|(number, content)| {
+            let is_explained =
+                || used.pages.iter().any(|(of, used)| *of == number && used == content);
+            (is_same(content) && !is_explained()).then_some(number)
+        })
     }
 }
 

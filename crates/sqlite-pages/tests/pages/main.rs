@@ -3,4 +3,7 @@
 // Tests fail by panicking.
 #![allow(clippy::unwrap_used)]
 
+mod bit_flips;
 mod database;
+mod image;
+mod owners;

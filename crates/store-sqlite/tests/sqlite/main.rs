@@ -10,6 +10,7 @@ mod backup;
 mod check;
 mod crashes;
 mod damaged_files;
+mod damaged_wal;
 mod directory;
 mod filled;
 mod full_disk;

@@ -44,6 +44,8 @@ pub(super) struct Figures {
     pub view_lag: ViewLag,
     /// By how much the server's time is ahead of the wall clock.
     pub clock_ahead_ms: u64,
+    /// Reads that failed because what they needed is damaged.
+    pub damaged_reads: u64,
     /// TLS handshakes that failed, and those that were not tried because of that.
     pub handshakes: (u64, u64),
 }
@@ -75,6 +77,7 @@ pub(super) async fn gather(app: &Access, keys: &mut Keys) -> Result<Figures, Api
         lookups: app.lookups(),
         view_lag: app.view_lag(),
         clock_ahead_ms: app.clock().now().ahead_ms,
+        damaged_reads: app.health.damaged_reads(),
         ..Figures::default()
     };
     figures.handshakes = app.handshakes.counts();

@@ -317,6 +317,8 @@ fn view_lag(page: &mut Page, figures: &Figures) {
     page.gauge("rota_view_lag_batches", help).count(&none, figures.view_lag.batches);
     let help = "Bytes of committed batches that the database has not applied yet.";
     page.gauge("rota_view_lag_bytes", help).count(&none, figures.view_lag.bytes);
+    let help = "Reads that failed because a page of the database does not match its checksum.";
+    page.counter("rota_damaged_reads_total", help).count(&none, figures.damaged_reads);
 }
 
 fn clock(page: &mut Page, figures: &Figures) {

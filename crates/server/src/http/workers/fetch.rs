@@ -15,7 +15,7 @@ use crate::http::bounded_list::BoundedList;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::listen::{client_closed_after, has_connection, is_kept_back, may_not_wait};
 use crate::http::{Access, job_json, reply};
-use crate::runtime::Delivery;
+use crate::runtime::{Delivery, ReadError};
 
 /// The longest that a fetch may wait for jobs, in milliseconds.
 const MAX_WAIT_MS: u64 = 30_000;
@@ -84,9 +84,18 @@ pub(in crate::http) async fn fetch(app: Access, body: Json) -> ApiResult {
 async fn deliver(app: &Access, jobs: &[Delivery]) -> ApiResult {
     let mut claims = UndeliveredClaims { app, jobs };
     let mut list = BoundedList::new(b"{\"jobs\":[", app.settings.limits.answer_bytes);
-    let (mut sources, mut ids_read) = (Sources::default(), Vec::new());
+    let (mut sources, mut ids_read, mut damaged) = (Sources::default(), Vec::new(), None);
     while let Some((job, rest)) = claims.jobs.split_first() {
-        let Source { body, record } = sources.read(app, claims.jobs, list.room()).await?;
+        let Source { body, record } = match sources.read(app, claims.jobs, list.room()).await {
+            Ok(source) => source,
+            // Given back, it would come first again, and nobody would get the jobs behind it.
+            Err(error) if error.is_damage() => {
+                damaged = Some(error);
+                claims.jobs = rest;
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
         // Without a body, the job was cancelled and removed after it was claimed.
         if let Some(body) = &body {
             if !list.push(|out| job_json::write_delivery(out, job, body, record.as_ref())) {
@@ -97,6 +106,11 @@ async fn deliver(app: &Access, jobs: &[Delivery]) -> ApiResult {
             }
         }
         claims.jobs = rest;
+    }
+    if let Some(error) = damaged
+        && list.len() == 0
+    {
+        return Err(error.into());
     }
     app.note_active_ids(ids_read);
     let delivered = &jobs[..jobs.len() - claims.jobs.len()];
@@ -140,13 +154,19 @@ impl Sources {
         app: &Access,
         jobs: &[Delivery],
         room: usize,
-    ) -> Result<Source, ApiError> {
+    ) -> Result<Source, ReadError> {
         let those =
             |condition: fn(&Delivery) -> bool| jobs.iter().filter(move |job| condition(job));
         let Some(job) = jobs.first() else { return Ok(Source { body: None, record: None }) };
         if lacks_body(job) {
             if self.bodies.is_empty() {
-                self.bodies = app.bodies_of_claimed(those(lacks_body), room).await?.into();
+                self.bodies = match app.bodies_of_claimed(those(lacks_body), room).await {
+                    // Perhaps that of another job.
+                    Err(error) if error.is_damage() => {
+                        app.bodies_of_claimed(those(lacks_body).take(1), room).await?.into()
+                    }
+                    bodies => bodies?.into(),
+                };
             }
             return Ok(Source { body: self.bodies.pop_front().flatten(), record: None });
         }
@@ -154,7 +174,12 @@ impl Sources {
             return Ok(Source { body: job.body.clone(), record: None });
         }
         if self.records.is_empty() {
-            self.records = app.records_of_claimed(those(has_history), room).await?.into();
+            self.records = match app.records_of_claimed(those(has_history), room).await {
+                Err(error) if error.is_damage() => {
+                    app.records_of_claimed(those(has_history).take(1), room).await?.into()
+                }
+                records => records?.into(),
+            };
         }
         let record = self.records.pop_front().flatten();
         let body = job.body.clone().or(record.as_ref().map(|record| record.body.clone()));
