@@ -79,7 +79,7 @@ pub use effect::{
 };
 pub use engine::Engine;
 pub use event::{Event, EventKind, JobRef};
-pub use in_flight::InFlight;
+pub use in_flight::{InFlight, Pin};
 pub use inspect::{
     ActiveView, Explained, IsolationMismatch, LabelView, LimitMeter, LimitName, LimitSlice,
     LimitView, Maintenance, PoolView, QueueMeter, QueueShare, QueueView, RankBy, Reason, ShardView,

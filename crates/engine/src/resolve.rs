@@ -56,16 +56,14 @@ impl Command<JobId> {
     }
 
     /// Replaces each id by the target that `find` returns.
-    pub fn resolve<E>(
-        self,
-        mut find: impl FnMut(JobId) -> Result<Option<Target>, E>,
-    ) -> Result<Resolved, E> {
+    #[must_use]
+    pub fn resolve(self, mut find: impl FnMut(JobId) -> Option<Target>) -> Resolved {
         let mut missing = Vec::new();
         let mut distinct = |ids: Vec<JobId>| {
             let mut seen: Vec<Seq> = Vec::with_capacity(ids.len());
             let mut targets = Vec::with_capacity(ids.len());
             for (position, id) in ids.into_iter().enumerate() {
-                match find(id)?.filter(|target| !seen.contains(&target.seq)) {
+                match find(id).filter(|target| !seen.contains(&target.seq)) {
                     Some(target) => {
                         seen.push(target.seq);
                         targets.push(target);
@@ -73,32 +71,32 @@ impl Command<JobId> {
                     None => missing.push(position),
                 }
             }
-            Ok(targets)
+            targets
         };
         let command = match self {
-            Command::Cancel(jobs) => Command::Cancel(distinct(jobs)?),
-            Command::RequestCancel(jobs) => Command::RequestCancel(distinct(jobs)?),
-            Command::Activate(jobs) => Command::Activate(distinct(jobs)?),
-            Command::SetPriority(jobs, new) => Command::SetPriority(distinct(jobs)?, new),
-            Command::Retry(jobs) => Command::Retry(distinct(jobs)?),
-            Command::RetryOnly(jobs, only) => Command::RetryOnly(distinct(jobs)?, only),
-            Command::RetryAs(jobs, change) => Command::RetryAs(distinct(jobs)?, change),
-            Command::Delete(jobs) => Command::Delete(distinct(jobs)?),
-            Command::DeleteOnly(jobs, only) => Command::DeleteOnly(distinct(jobs)?, only),
+            Command::Cancel(jobs) => Command::Cancel(distinct(jobs)),
+            Command::RequestCancel(jobs) => Command::RequestCancel(distinct(jobs)),
+            Command::Activate(jobs) => Command::Activate(distinct(jobs)),
+            Command::SetPriority(jobs, new) => Command::SetPriority(distinct(jobs), new),
+            Command::Retry(jobs) => Command::Retry(distinct(jobs)),
+            Command::RetryOnly(jobs, only) => Command::RetryOnly(distinct(jobs), only),
+            Command::RetryAs(jobs, change) => Command::RetryAs(distinct(jobs), change),
+            Command::Delete(jobs) => Command::Delete(distinct(jobs)),
+            Command::DeleteOnly(jobs, only) => Command::DeleteOnly(distinct(jobs), only),
             Command::Prune(prune) => {
                 let Prune { shard, jobs, through, oldest } = *prune;
-                let jobs = distinct(jobs)?;
+                let jobs = distinct(jobs);
                 Command::Prune(Box::new(Prune { shard, jobs, through, oldest }))
             }
             Command::Replay(due) => Command::Replay(due),
             Command::Beat(Beat { worker, state, jobs, visibility_ms, about }) => {
-                let jobs = distinct(jobs)?;
+                let jobs = distinct(jobs);
                 Command::Beat(Beat { worker, state, jobs, visibility_ms, about })
             }
             Command::Settle(all) => {
                 let mut found = Vec::with_capacity(all.len());
                 for (position, settle) in all.into_iter().enumerate() {
-                    match find(*settle.job())? {
+                    match find(*settle.job()) {
                         Some(target) => found.push(settle.with_job(target)),
                         None => missing.push(position),
                     }
@@ -146,6 +144,6 @@ impl Command<JobId> {
             Command::Tick(now) => Command::Tick(now),
             Command::Resume(now) => Command::Resume(now),
         };
-        Ok(Resolved { command, missing })
+        Resolved { command, missing }
     }
 }

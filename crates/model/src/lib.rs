@@ -14,6 +14,7 @@ pub mod duration;
 pub mod envelope;
 pub mod fairness;
 pub mod id;
+pub mod job_change;
 pub mod json;
 pub mod limit;
 pub mod mutation;
@@ -39,6 +40,7 @@ pub use dead_letter::{
 pub use durability::Durability;
 pub use fairness::{Cost, FairStrategy, FairnessScope, PriorityScope};
 pub use id::{IdKey, JobId, Seq};
+pub use job_change::JobChange;
 pub use limit::{DeclaredLimit, Feedback, LimitNumbers, OnLimit, Rate, RateLimit, Scope};
 pub use name::{CronName, JobType, LimitKey, PoolName, QueueName, RuleName, TenantId, WorkerId};
 pub use nearest::nearest;

@@ -8,6 +8,7 @@ use rota_store::Body;
 use tokio::sync::oneshot;
 
 use super::About;
+use super::prefetch::Prefetched;
 use crate::audit::Act;
 
 /// A request to the engine thread. It names jobs by id; the engine thread resolves the ids.
@@ -96,26 +97,49 @@ impl CallerScope {
     }
 }
 
+/// A request on its way.
+pub(super) struct Request {
+    pub ask: Ask,
+    /// On whose behalf it is carried out; `None` for the server itself.
+    pub caller: Option<CallerScope>,
+    /// `None` if nobody waits for the answer.
+    pub responder: Option<oneshot::Sender<Answer>>,
+}
+
 /// One message in the engine thread's mailbox.
 pub(super) enum Input {
-    /// A request, and on whose behalf it is carried out.
-    Ask(Ask, CallerScope, oneshot::Sender<Answer>),
-    /// A request whose answer is dropped.
-    Tell(Ask),
+    Request(Request),
+    /// A request with the facts that it needs.
+    Prefetched(Prefetched),
     /// Ids of active jobs, which saves the resolver from reading them from the store.
     ActiveIds(Vec<(JobId, Seq)>),
     /// Runs a function that reads the engine's state.
     Look(Box<dyn FnOnce(&Engine) + Send>),
 }
 
-impl Input {
+impl Request {
+    /// A request of the server itself, whose answer is dropped.
+    pub fn tell(command: Command<JobId>) -> Self {
+        Self { ask: Ask::Command(command), caller: None, responder: None }
+    }
+
     /// The bytes that the request brings, roughly. Each job after the first counts for some more, because a
     /// small one costs more than its bytes.
     pub fn bytes(&self) -> usize {
-        match self {
-            Self::Ask(Ask::Command(command) | Ask::Act(command, _), ..)
-            | Self::Tell(Ask::Command(command)) => bytes_of(command),
+        match &self.ask {
+            Ask::Command(command) | Ask::Act(command, _) => bytes_of(command),
             _ => 0,
+        }
+    }
+}
+
+impl Input {
+    /// The bytes that the message brings, roughly.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Request(request) => request.bytes(),
+            Self::Prefetched(prefetched) => prefetched.request.bytes(),
+            Self::ActiveIds(_) | Self::Look(_) => 0,
         }
     }
 }

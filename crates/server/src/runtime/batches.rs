@@ -2,8 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use rota_engine::InFlight;
-use rota_store::{Batch, Reader};
+use rota_store::Batch;
 
 use super::ask::{Answer, Unavailable};
 use super::commit_loop::{StoreReport, Work};
@@ -12,7 +11,7 @@ use super::engine_loop::EngineLoop;
 /// How often a full disk is checked for space.
 const SPACE_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-impl<R: Reader> EngineLoop<R> {
+impl EngineLoop {
     /// Submits the current batch to the log if pacing allows it, if the batch is large, or if
     /// `force` is set.
     pub(super) fn submit_batch(&mut self, force: bool) {
@@ -87,14 +86,14 @@ impl<R: Reader> EngineLoop<R> {
             Ok(Ok((engine, loaded))) => {
                 self.engine = engine;
                 (self.last_batch, self.event_count) = (loaded.number, loaded.event_count);
-                self.in_flight = InFlight::new(fastrand::u64(..));
+                self.in_flight.reset(loaded.number);
                 self.resolver.reset();
                 // The seqs of jobs that were not written will be assigned again.
                 self.bodies.clear();
                 // Reports about the batches after the failed one are out of date.
                 self.mailbox.discard_store_reports();
             }
-            Ok(Err(error)) => self.fatal(&error),
+            Ok(Err(error)) => (self.on_fatal)(&error.message),
             Err(_) => {}
         }
     }
@@ -109,153 +108,54 @@ impl<R: Reader> EngineLoop<R> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
-    use std::sync::Arc;
+    use rota_engine::Command;
+    use rota_model::QueueName;
 
-    use rota_engine::{Command, Config};
-    use rota_log::Log;
-    use rota_model::{JobId, QueueName};
-    use rota_storage::{Options, Storage};
-    use rota_store::View;
-    use tokio::sync::{mpsc, oneshot};
-
-    use super::super::Health;
-    use super::super::ask::{Ask, CallerScope, Input};
-    use super::super::body_cache::BodyCache;
-    use super::super::clock::ClockDriver;
-    use super::super::commit_loop::CommitLoop;
-    use super::super::events::EventEncoder;
-    use super::super::mailbox::{Mail, Mailbox};
-    use super::super::pacing::Pacing;
-    use super::super::queue::Queue;
-    use super::super::release::Release;
-    use super::super::resolve::Resolver;
-    use super::super::view_loop::ViewLoop;
-    use super::super::view_position::ViewPosition;
-    use super::super::view_queue::ViewQueue;
+    use super::super::ask::Ask;
+    use super::super::mailbox::Mail;
+    use super::super::test_runtime::{LONG, TestRuntime};
     use super::*;
 
-    /// Longer than any test takes: it ends tests that hang.
-    const LONG: Duration = Duration::from_secs(60);
-
-    /// A request, and its answer.
-    fn request(ask: Ask) -> (Mail, oneshot::Receiver<Answer>) {
-        let (sender, answer) = oneshot::channel();
-        (Mail::Inputs(vec![Input::Ask(ask, CallerScope::default(), sender)]), answer)
+    /// What the view reports is not waited for.
+    fn finished(runtime: &TestRuntime) -> Mail {
+        loop {
+            match runtime.mailbox.wait(Some(LONG), LONG, 9, 0) {
+                Mail::StoreReport(StoreReport::Applied(..)) => {}
+                report => {
+                    let is_report = matches!(report, Mail::StoreReport(_));
+                    assert!(is_report, "the log tells that it has finished");
+                    return report;
+                }
+            }
+        }
     }
 
     #[test]
     fn an_answer_that_is_held_while_the_store_is_busy_goes_out_when_it_has_finished() {
-        let directory = tempfile::tempdir().unwrap();
-        let tokio = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let options = Options { reserve_bytes: 0, ..Options::default() };
-        let storage = rota_storage::open(directory.path(), options, &mut |_| ());
-        let Storage { log, view } = storage.unwrap();
-        let position = Arc::new(ViewPosition::new(log.tip().index));
-        let queue = Arc::new(ViewQueue::new(1 << 20));
-        let (mailbox, work) = (Arc::new(Mailbox::new(9, 1 << 20)), Arc::new(Queue::new(1)));
-        let (committed, mut releases) = mpsc::unbounded_channel::<Release>();
-        let resolver =
-            Resolver::new(view.reader().unwrap(), tokio.handle().clone(), Arc::default());
-        let clock = ClockDriver::start();
-        let mut view_loop = ViewLoop {
-            view,
-            tokio: tokio.handle().clone(),
-            clock: clock.clock().clone(),
-            config: Config::default(),
-            seed: 1,
-            queue: queue.clone(),
-            position: position.clone(),
-            mailbox: mailbox.clone(),
-            released: committed.clone(),
-            health: Health::default(),
-            on_fatal: Box::new(|cause| panic!("{cause}")),
-        };
-        let commit_loop = CommitLoop {
-            log,
-            tokio: tokio.handle().clone(),
-            work: work.clone(),
-            mailbox: mailbox.clone(),
-            committed,
-            health: Health::default(),
-            keys: Arc::default(),
-            request_limits: Arc::default(),
-            view: queue,
-            position,
-            on_fatal: Box::new(|cause| panic!("{cause}")),
-            event_encoder: EventEncoder::default(),
-            last_bytes: 0,
-        };
-        let (engine, loaded) = view_loop.load().unwrap();
-        let mut engine_loop = EngineLoop {
-            engine,
-            clock,
-            mailbox: mailbox.clone(),
-            work,
-            resolver,
-            bodies: BodyCache::new(1_000),
-            in_flight: InFlight::new(1),
-            last_batch: loaded.number,
-            event_count: loaded.event_count,
-            batch: Batch::default(),
-            release: Release::default(),
-            deletions: 0,
-            waiting: HashMap::default(),
-            max_requests: 9,
-            health: Health::default(),
-            space_checked: Instant::now(),
-            pacing: Pacing::default(),
-            on_fatal: Box::new(|cause| panic!("{cause}")),
-        };
-        let threads = [
-            std::thread::spawn(move || commit_loop.run()),
-            std::thread::spawn(move || view_loop.run()),
-        ];
-        let mut released = || {
-            let release = releases.blocking_recv().unwrap();
-            release.answers.into_iter().for_each(|(sender, answer)| drop(sender.send(answer)));
-        };
-        // What the view reports is not waited for.
-        let finished = || {
-            loop {
-                match mailbox.wait(Some(LONG), LONG, 9) {
-                    Mail::StoreReport(StoreReport::Applied(..)) => {}
-                    report => {
-                        assert!(
-                            matches!(report, Mail::StoreReport(_)),
-                            "the log tells that it has finished"
-                        );
-                        return report;
-                    }
-                }
-            }
-        };
+        let mut runtime = TestRuntime::start();
         let written = || Command::PauseQueue(QueueName::parse("q").unwrap()).into();
-        let looked_up = || Ask::Explain(JobId::v7(0, 1));
-        let kinds: [fn() -> Ask; 2] = [written, looked_up];
+        let unwritten = || Ask::TrimAudit(1);
+        let kinds: [fn() -> Ask; 2] = [written, unwritten];
         for (first, second) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-            let (mail, mut first) = request(kinds[first]());
-            engine_loop.handle(mail);
-            released();
+            let mut first = runtime.ask(kinds[first]());
+            runtime.release();
             assert!(first.try_recv().is_ok());
             // The engine thread has not read yet that the store has finished.
-            let (mail, mut second) = request(kinds[second]());
-            engine_loop.handle(mail);
+            let mut second = runtime.ask(kinds[second]());
             // No request and no timer comes to its help.
-            let report = finished();
-            assert!(engine_loop.work_is_held(), "the second waits for that");
-            engine_loop.handle(report);
-            assert!(!engine_loop.work_is_held());
-            released();
+            let report = finished(&runtime);
+            assert!(runtime.engine_loop.work_is_held(), "the second waits for that");
+            runtime.engine_loop.handle(report);
+            assert!(!runtime.engine_loop.work_is_held());
+            runtime.release();
             assert!(second.try_recv().is_ok());
-            let report = finished();
-            engine_loop.handle(report);
+            let report = finished(&runtime);
+            runtime.engine_loop.handle(report);
         }
-        engine_loop.finish();
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        runtime.stop();
     }
 
-    impl<R> EngineLoop<R> {
+    impl EngineLoop {
         fn work_is_held(&self) -> bool {
             !self.release.is_empty()
         }

@@ -131,6 +131,14 @@ impl<L: Log> CommitLoop<L> {
                 self.mailbox.put_report(StoreReport::DiskFull);
                 false
             }
+            Err(AppendError::Deposed(cause)) => {
+                // What this server decides no longer counts, so nothing more may be answered.
+                let number = batch.number;
+                (self.on_fatal)(&format!(
+                    "batch {number} was not written: another server has taken over the log ({cause})"
+                ));
+                false
+            }
             Err(error) => {
                 // It is unknown whether the batch was written, so nothing more may be answered.
                 (self.on_fatal)(&format!("batch {}: {error}", batch.number));
@@ -186,5 +194,87 @@ impl<L: Log> CommitLoop<L> {
         {
             tracing::warn!(%error, "spare segments of the log could not be removed");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use rota_log::{LogError, Tip};
+    use tokio::sync::oneshot;
+
+    use super::super::ask::Answer;
+    use super::*;
+
+    /// A log that another writer has taken over.
+    struct DeposedLog;
+
+    impl Log for DeposedLog {
+        fn tip(&self) -> Tip {
+            Tip { index: 7, term: 1, checksum: 0 }
+        }
+
+        fn first(&self) -> u64 {
+            8
+        }
+
+        async fn append(&mut self, entry: &Entry) -> Result<(), AppendError> {
+            Err(AppendError::Deposed(format!("record {} has term 2", entry.index)))
+        }
+
+        async fn settle(&mut self) -> Result<(), AppendError> {
+            Ok(())
+        }
+
+        async fn read(&mut self, _: u64, _: usize) -> Result<Vec<Entry>, LogError> {
+            Ok(Vec::new())
+        }
+
+        async fn truncate(&mut self, _: u64) -> Result<(), LogError> {
+            Ok(())
+        }
+
+        async fn close(self) -> Result<(), LogError> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_deposed_writer_answers_nothing_and_says_why_it_stops() {
+        let tokio = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let (committed, mut releases) = mpsc::unbounded_channel();
+        let causes = Arc::new(Mutex::new(Vec::new()));
+        let work = Arc::new(Queue::new(2));
+        let commit_loop = CommitLoop {
+            log: DeposedLog,
+            tokio: tokio.handle().clone(),
+            work: work.clone(),
+            mailbox: Arc::new(Mailbox::new(9, 1 << 20)),
+            committed,
+            health: Health::default(),
+            keys: Arc::default(),
+            request_limits: Arc::default(),
+            view: Arc::new(ViewQueue::new(1 << 20)),
+            position: Arc::new(ViewPosition::new(7)),
+            on_fatal: Box::new({
+                let causes = causes.clone();
+                move |cause| causes.lock().unwrap().push(cause.to_owned())
+            }),
+            event_encoder: EventEncoder::default(),
+            last_bytes: 0,
+        };
+        let (sender, answer) = oneshot::channel();
+        let release =
+            Release { answers: vec![(sender, Answer::Explained(None))], ..Release::default() };
+        let batch = Batch { number: 8, ..Batch::default() };
+        assert!(work.try_push(Work::Commit(batch, release)).is_ok());
+        assert!(work.try_push(Work::Close).is_ok());
+        commit_loop.run();
+        assert!(answer.blocking_recv().is_err(), "whether it happened is not this server's to say");
+        assert!(releases.blocking_recv().is_none());
+        let cause = "batch 8 was not written: another server has taken over the log \
+                     (record 8 has term 2)";
+        assert_eq!(*causes.lock().unwrap(), [cause]);
     }
 }

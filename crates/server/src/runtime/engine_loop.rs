@@ -2,7 +2,7 @@
 //!
 //! The thread of the log commits one batch while the next is being collected.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,29 +10,36 @@ use ahash::RandomState;
 use rota_engine::{
     Claimed, Command, Engine, InFlight, Refusal, Reply, Resolved, Undelivered, WaiterId,
 };
-use rota_store::{Batch, Body, Reader, StoreError};
+use rota_store::{Batch, Body};
 use tokio::sync::oneshot;
 
 use super::Health;
-use super::ask::{Answer, Ask, Delivery, Input, Unavailable};
+use super::ask::{Answer, Ask, Delivery, Input, Request, Unavailable};
 use super::body_cache::BodyCache;
 use super::clock::{ClockDriver, Reading};
 use super::commit_loop::Work;
+use super::facts::Facts;
+use super::lookups::Lookups;
 use super::mailbox::{Mail, Mailbox};
 use super::pacing::Pacing;
-use super::prepare::{Caller, Prepared, adds_data};
+use super::prefetch::{Prefetch, Prefetched, Prefetches, Wanted};
+use super::prepare::{Prepared, adds_data};
 use super::queue::Queue;
 use super::release::Release;
 use super::resolve::Resolver;
 use crate::audit::Act;
 
 /// The state of the engine thread.
-pub(super) struct EngineLoop<R> {
+pub(super) struct EngineLoop {
     pub engine: Engine,
     pub clock: ClockDriver,
     pub mailbox: Arc<Mailbox>,
     pub work: Arc<Queue<Work>>,
-    pub resolver: Resolver<R>,
+    pub resolver: Resolver,
+    pub prefetches: Arc<Prefetches>,
+    /// Requests that are in the prefetch stage, and those enqueues among them that may wait in the engine after it.
+    pub outstanding: usize,
+    pub waits_prefetched: HashSet<WaiterId, RandomState>,
     pub bodies: BodyCache,
     /// Changes that are decided and not in the view yet.
     pub in_flight: InFlight,
@@ -49,6 +56,7 @@ pub(super) struct EngineLoop<R> {
     pub waiting: HashMap<WaiterId, oneshot::Sender<Answer>, RandomState>,
     /// The most requests that are taken from the mailbox at once.
     pub max_requests: usize,
+    pub lookups: Arc<Lookups>,
     pub health: Health,
     /// When the store was last asked whether the disk has space again.
     pub space_checked: Instant,
@@ -63,7 +71,7 @@ const MAX_SLEEP: Duration = Duration::from_millis(1000);
 /// long.
 const PAUSE_MS: u64 = 3_000;
 
-impl<R: Reader> EngineLoop<R> {
+impl EngineLoop {
     pub fn run(mut self) {
         while !self.handle(self.wait()) {}
         self.finish();
@@ -88,7 +96,7 @@ impl<R: Reader> EngineLoop<R> {
         let wake_at = self.engine.wake_in_ms().map(|ms| self.engine.now().mono.saturating_add(ms));
         let sleep = wake_at.map_or(MAX_SLEEP, |mono| self.clock.clock().until(mono));
         let pause = self.pacing.pause(Instant::now());
-        self.mailbox.wait(pause, sleep.min(MAX_SLEEP), self.max_requests)
+        self.mailbox.wait(pause, sleep.min(MAX_SLEEP), self.max_requests, self.outstanding)
     }
 
     /// Handles messages in order.
@@ -101,45 +109,72 @@ impl<R: Reader> EngineLoop<R> {
                 ids.iter().for_each(|(id, seq)| self.resolver.note_active(*id, *seq));
             }
         }
-        let asks = inputs.iter().filter_map(|input| match input {
-            Input::Ask(ask, caller, _) => Some((ask, Some(caller))),
-            Input::Tell(ask) => Some((ask, None)),
-            Input::ActiveIds(_) | Input::Look(_) => None,
-        });
-        if let Err(error) = self.resolver.prepare(asks, &self.engine) {
-            self.fatal(&error);
-        }
         for input in inputs {
             match input {
-                Input::Ask(ask, caller, responder) => {
-                    self.handle_ask(ask, Some(&caller), Some(responder));
-                }
-                Input::Tell(ask) => self.handle_ask(ask, None, None),
+                Input::Request(request) => self.begin(request),
+                Input::Prefetched(prefetched) => self.resume(prefetched),
                 Input::ActiveIds(_) => {}
                 Input::Look(look) => look(&self.engine),
             }
         }
     }
 
-    fn handle_ask(
-        &mut self,
-        ask: Ask,
-        caller: Caller<'_>,
-        responder: Option<oneshot::Sender<Answer>>,
-    ) {
+    /// Carries out a request at once, or hands it to the prefetch stage if something must be read for it.
+    fn begin(&mut self, request: Request) {
+        match self.wanted(&request.ask, request.caller.as_ref()) {
+            None => self.carry_out(request, Facts::Nothing),
+            Some(wanted) => self.prefetch(request, wanted),
+        }
+    }
+
+    fn prefetch(&mut self, request: Request, wanted: Wanted) {
+        if let Wanted::Jobs(ids) = &wanted {
+            self.lookups.count_ids(ids.len());
+        }
+        let waiter = if let Ask::Command(command) = &request.ask { waiter(command) } else { None };
+        let pin = self.in_flight.pin();
+        match self.prefetches.push(Prefetch { request, wanted, pin }) {
+            None => {
+                self.outstanding += 1;
+                self.waits_prefetched.extend(waiter);
+            }
+            Some(Prefetch { request, pin, .. }) => {
+                self.in_flight.release(pin);
+                if let Some(responder) = request.responder {
+                    let _ = responder.send(Answer::Unavailable(Unavailable::Busy));
+                }
+            }
+        }
+    }
+
+    /// Carries out a request that comes back from the prefetch stage.
+    fn resume(&mut self, Prefetched { mut request, facts, pin }: Prefetched) {
+        self.outstanding -= 1;
+        if let Ask::Command(Command::Enqueue(enqueue)) = &mut request.ask {
+            // Not there any longer if its client went away in the meantime.
+            let waits_prefetched = &mut self.waits_prefetched;
+            enqueue.wait = enqueue.wait.filter(|(id, _)| waits_prefetched.remove(id));
+        }
+        match self.in_flight.covers(pin) {
+            true => self.carry_out(request, facts),
+            // The engine was rebuilt, and what the facts would have to be corrected by is gone.
+            false => self.begin(request),
+        }
+        self.in_flight.release(pin);
+    }
+
+    fn carry_out(&mut self, request: Request, facts: Facts) {
+        let Request { ask, caller, responder } = request;
         if self.health.is_disk_full() && adds_data(&ask) {
             if let Some(responder) = responder {
                 let _ = responder.send(Answer::Unavailable(Unavailable::DiskFull));
             }
             return;
         }
-        match self.prepare(ask, caller) {
-            Ok(Prepared::Command(resolved)) => self.apply_resolved(resolved, None, responder),
-            Ok(Prepared::Act(resolved, act)) => {
-                self.apply_resolved(resolved, Some(&act), responder);
-            }
-            Ok(Prepared::Answer(answer)) => self.answer(responder, answer),
-            Err(error) => self.fatal(&error),
+        match self.prepare(ask, facts, caller.as_ref()) {
+            Prepared::Command(resolved) => self.apply_resolved(resolved, None, responder),
+            Prepared::Act(resolved, act) => self.apply_resolved(resolved, Some(&act), responder),
+            Prepared::Answer(answer) => self.answer(responder, answer),
         }
     }
 
@@ -154,11 +189,7 @@ impl<R: Reader> EngineLoop<R> {
         act: Option<&Act>,
         responder: Option<oneshot::Sender<Answer>>,
     ) {
-        let waiter = match &command {
-            Command::Fetch(fetch) => fetch.wait.map(|(id, _)| id),
-            Command::Enqueue(enqueue) => enqueue.wait.map(|(id, _)| id),
-            _ => None,
-        };
+        let waiter = waiter(&command);
         let stopped = match &command {
             Command::StopWaiting(id) => Some(*id),
             _ => None,
@@ -188,6 +219,7 @@ impl<R: Reader> EngineLoop<R> {
         }
         if let Some(id) = stopped {
             self.waiting.remove(&id);
+            self.waits_prefetched.remove(&id);
         }
     }
 
@@ -296,12 +328,18 @@ impl<R: Reader> EngineLoop<R> {
         }
         self.submit_batch(true);
         // The database can only be closed cleanly when all readers are gone.
-        drop(self.resolver);
+        self.prefetches.close();
         let _ = self.work.push(Work::Close);
         self.mailbox.close();
     }
+}
 
-    pub(super) fn fatal(&self, error: &StoreError) {
-        (self.on_fatal)(&error.message);
-    }
+/// The fetch or enqueue that waits if the command cannot be carried out at once.
+fn waiter<J>(command: &Command<J>) -> Option<WaiterId> {
+    let wait = match command {
+        Command::Fetch(fetch) => fetch.wait,
+        Command::Enqueue(enqueue) => enqueue.wait,
+        _ => None,
+    };
+    wait.map(|(id, _)| id)
 }

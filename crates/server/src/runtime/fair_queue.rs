@@ -133,6 +133,13 @@ impl<T> FairQueue<T> {
         Ok(())
     }
 
+    /// Whether there is room for another item of this source.
+    pub fn accepts(&self, source: &Source, bytes: usize) -> bool {
+        let found = self.by_source.get(source);
+        let own = found.map_or(Load::default(), |index| self.lines[*index].load);
+        *source == Source::Server || self.has_room(source, own, bytes)
+    }
+
     /// Takes the next item, whatever its source has taken before.
     pub fn pop(&mut self) -> Option<T> {
         self.pop_sized(false).map(|(item, _)| item)

@@ -12,7 +12,7 @@ use rota_store::{
 };
 use tokio::sync::oneshot;
 
-use super::ask::{Answer, Ask, CallerScope, Delivery, Input, Unavailable};
+use super::ask::{Answer, Ask, CallerScope, Delivery, Input, Request, Unavailable};
 use super::lookups::{LookupCounts, Lookups};
 use super::mailbox::Mailbox;
 use super::queue::PushError;
@@ -58,7 +58,8 @@ impl Handle {
     async fn send(&self, source: Source, caller: CallerScope, ask: Ask) -> Answer {
         self.lookups.count_engine(&source);
         let (responder, answer) = oneshot::channel();
-        match self.mailbox.put(source, Input::Ask(ask, caller, responder)) {
+        let request = Request { ask, caller: Some(caller), responder: Some(responder) };
+        match self.mailbox.put(source, Input::Request(request)) {
             Ok(()) => answer.await.unwrap_or(Answer::Unavailable(Unavailable::ShuttingDown)),
             Err(PushError::Full) => Answer::Unavailable(Unavailable::Busy),
             Err(PushError::Closed) => Answer::Unavailable(Unavailable::ShuttingDown),
@@ -296,8 +297,8 @@ impl Drop for StopWaiting {
     fn drop(&mut self) {
         if self.armed {
             // Fails when the server stops.
-            let stop = Input::Tell(Ask::Command(Command::StopWaiting(self.id)));
-            let _ = self.mailbox.put(Source::Server, stop);
+            let stop = Request::tell(Command::StopWaiting(self.id));
+            let _ = self.mailbox.put(Source::Server, Input::Request(stop));
         }
     }
 }

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use super::ask::Input;
 use super::commit_loop::StoreReport;
 use super::fair_queue::{Bounds, FairQueue, Full};
+use super::prefetch::Prefetched;
 use super::queue::PushError;
 use super::source::Source;
 
@@ -29,6 +30,8 @@ pub(super) struct Mailbox {
 
 struct State {
     inputs: FairQueue<Input>,
+    /// Requests that were taken before and come back with their facts.
+    prefetched: VecDeque<Prefetched>,
     /// The engine thread is to stop when it has taken all requests.
     stop: bool,
     reports: VecDeque<StoreReport>,
@@ -59,7 +62,8 @@ impl Mailbox {
         let inputs =
             FairQueue::new(Bounds { items: requests, bytes, common: COMMON.min(requests) });
         let reports = VecDeque::new();
-        let state = State { inputs, stop: false, reports, engine: EngineThread::Works };
+        let (prefetched, engine) = (VecDeque::new(), EngineThread::Works);
+        let state = State { inputs, prefetched, stop: false, reports, engine };
         Self { state: Mutex::new(state), wake: Condvar::new() }
     }
 
@@ -72,6 +76,13 @@ impl Mailbox {
         state.inputs.push(source, input, bytes).map_err(|Full| PushError::Full)?;
         self.wake_if(state, |engine| engine == EngineThread::WaitsForAnything);
         Ok(())
+    }
+
+    /// Gives requests back to the engine thread; there is always room for them.
+    pub fn put_prefetched(&self, prefetched: Vec<Prefetched>) {
+        let mut state = self.lock();
+        state.prefetched.extend(prefetched);
+        self.wake_if(state, |engine| engine == EngineThread::WaitsForAnything);
     }
 
     /// Tells the engine thread to stop when it has taken all requests.
@@ -93,8 +104,15 @@ impl Mailbox {
     }
 
     /// Returns a store report at once, or else up to `max_inputs` requests. With a `pause`, requests are not
-    /// taken before it has passed. Waits no longer than `timeout`.
-    pub fn wait(&self, pause: Option<Duration>, timeout: Duration, max_inputs: usize) -> Mail {
+    /// taken before it has passed. Waits no longer than `timeout`. While requests are `outstanding` in
+    /// the prefetch stage, the engine thread does not stop.
+    pub fn wait(
+        &self,
+        pause: Option<Duration>,
+        timeout: Duration,
+        max_inputs: usize,
+        outstanding: usize,
+    ) -> Mail {
         let until = Instant::now() + pause.map_or(timeout, |pause| pause.min(timeout));
         let mut state = self.lock();
         loop {
@@ -107,7 +125,7 @@ impl Mailbox {
                 if !inputs.is_empty() {
                     return Mail::Inputs(inputs);
                 }
-                if state.stop && state.inputs.is_empty() {
+                if state.stop && state.inputs.is_empty() && outstanding == 0 {
                     return Mail::Stop;
                 }
             }
@@ -134,7 +152,7 @@ impl Mailbox {
     pub fn close(&self) {
         let mut state = self.lock();
         state.engine = EngineThread::Stopped;
-        let pending = state.inputs.drain();
+        let pending = (state.inputs.drain(), std::mem::take(&mut state.prefetched));
         drop(state);
         drop(pending);
     }
@@ -158,14 +176,33 @@ impl Mailbox {
 impl State {
     /// Takes requests for the batch that is being collected. If the store waits for it, it is submitted with
     /// them, so there are some, even if their sources have no credit.
+    ///
+    /// Those that come back with facts were chosen before, so they come first, and as many others beside them.
     fn take(&mut self, max_inputs: usize, store_waits: bool) -> Vec<Input> {
+        let mut inputs = self.take_prefetched();
         loop {
             self.inputs.refill();
-            let inputs = self.inputs.take(max_inputs, MAX_BATCH_BYTES);
+            let mut others = self.inputs.take(max_inputs, MAX_BATCH_BYTES);
+            match inputs.is_empty() {
+                true => inputs = others,
+                false => inputs.append(&mut others),
+            }
             if !store_waits || !inputs.is_empty() || self.inputs.is_empty() {
                 return inputs;
             }
         }
+    }
+
+    fn take_prefetched(&mut self) -> Vec<Input> {
+        let mut bytes = 0;
+        let mut taken = Vec::new();
+        while bytes < MAX_BATCH_BYTES
+            && let Some(next) = self.prefetched.pop_front()
+        {
+            bytes += next.request.bytes();
+            taken.push(Input::Prefetched(next));
+        }
+        taken
     }
 }
 
@@ -176,7 +213,7 @@ mod tests {
     use rota_engine::{Ack, Command, Holder, Settle};
     use rota_model::{JobId, TenantId};
 
-    use super::super::ask::Ask;
+    use super::super::ask::Request;
     use super::*;
 
     const LONG: Duration = Duration::from_secs(60);
@@ -189,21 +226,21 @@ mod tests {
     fn requests_wake_the_engine_unless_it_pauses() {
         let mailbox = Arc::new(Mailbox::new(10, 1_000));
         let shared = mailbox.clone();
-        let engine = std::thread::spawn(move || shared.wait(None, LONG, 10));
+        let engine = std::thread::spawn(move || shared.wait(None, LONG, 10, 0));
         mailbox.put(Source::Operators, ids()).unwrap();
         assert!(matches!(engine.join().unwrap(), Mail::Inputs(all) if all.len() == 1));
 
         mailbox.put(Source::Operators, ids()).unwrap();
         let shared = mailbox.clone();
-        let engine = std::thread::spawn(move || shared.wait(Some(LONG), LONG, 10));
+        let engine = std::thread::spawn(move || shared.wait(Some(LONG), LONG, 10, 0));
         mailbox.put_report(StoreReport::Finished);
         assert!(
             matches!(engine.join().unwrap(), Mail::StoreReport(StoreReport::Finished)),
             "only the report wakes it"
         );
         let short = Some(Duration::from_millis(1));
-        assert!(matches!(mailbox.wait(short, LONG, 10), Mail::Inputs(_)), "after the pause");
-        assert!(matches!(mailbox.wait(short, LONG, 10), Mail::TimedOut));
+        assert!(matches!(mailbox.wait(short, LONG, 10, 0), Mail::Inputs(_)), "after the pause");
+        assert!(matches!(mailbox.wait(short, LONG, 10, 0), Mail::TimedOut));
     }
 
     #[test]
@@ -218,10 +255,13 @@ mod tests {
         assert_eq!(mailbox.put(Source::Server, ids()), Ok(()));
         mailbox.stop();
         assert!(
-            matches!(mailbox.wait(None, LONG, accepted), Mail::Inputs(all) if all.len() == accepted)
+            matches!(mailbox.wait(None, LONG, accepted, 0), Mail::Inputs(all) if all.len() == accepted)
         );
-        assert!(matches!(mailbox.wait(None, LONG, 9), Mail::Inputs(all) if all.len() == 1));
-        assert!(matches!(mailbox.wait(None, LONG, 9), Mail::Stop));
+        assert!(matches!(mailbox.wait(None, LONG, 9, 0), Mail::Inputs(all) if all.len() == 1));
+        let short = Duration::from_millis(1);
+        let outstanding = mailbox.wait(None, short, 9, 1);
+        assert!(matches!(outstanding, Mail::TimedOut), "a request comes back from its read");
+        assert!(matches!(mailbox.wait(None, LONG, 9, 0), Mail::Stop));
         mailbox.close();
         assert_eq!(mailbox.put(Source::Server, ids()), Err(PushError::Closed));
     }
@@ -230,7 +270,7 @@ mod tests {
     fn requests_without_credit_wait_while_the_store_is_busy_and_no_longer() {
         let mailbox = Mailbox::new(10_000, 1 << 20);
         let [a, b] = ["a", "b"].map(|name| Source::Tenant(TenantId::parse(name).unwrap()));
-        let large = || Input::Tell(Ask::Command(Command::Settle(vec![ack(); 200])));
+        let large = || Input::Request(Request::tell(Command::Settle(vec![ack(); 200])));
         mailbox.put(b.clone(), ids()).unwrap();
         mailbox.put(a.clone(), large()).unwrap();
         mailbox.put(a, large()).unwrap();
@@ -238,16 +278,16 @@ mod tests {
             Mail::Inputs(inputs) => inputs.len(),
             _ => 0,
         };
-        assert_eq!(count(mailbox.wait(None, LONG, 10)), 2, "one of each");
+        assert_eq!(count(mailbox.wait(None, LONG, 10, 0)), 2, "one of each");
         let polled = Some(Duration::ZERO);
         assert_eq!(
-            count(mailbox.wait(polled, LONG, 10)),
+            count(mailbox.wait(polled, LONG, 10, 0)),
             0,
             "many jobs cost more than their bytes"
         );
         mailbox.put(b, ids()).unwrap();
-        assert_eq!(count(mailbox.wait(polled, LONG, 10)), 1, "others go on");
-        assert_eq!(count(mailbox.wait(None, LONG, 10)), 1, "a free store gets it at once");
+        assert_eq!(count(mailbox.wait(polled, LONG, 10, 0)), 1, "others go on");
+        assert_eq!(count(mailbox.wait(None, LONG, 10, 0)), 1, "a free store gets it at once");
     }
 
     fn ack() -> Settle<JobId> {

@@ -1,7 +1,7 @@
 //! The threads around the engine.
 //!
-//! Requests reach the engine thread through one bounded mailbox. It applies them and collects the
-//! effects into batches. The thread of the log commits a batch while the engine works on the next. Answers are
+//! Requests reach the engine thread through one bounded mailbox. What they need from the view is read by the thread of
+//! the prefetch stage. The engine thread applies them and collects the effects into batches. The thread of the log commits a batch while the engine works on the next. Answers are
 //! released when their batch is committed, all of a batch at once. The thread of the view applies what was
 //! committed, and the reader threads read it.
 
@@ -14,12 +14,14 @@ mod commit_loop;
 mod dead_letter;
 mod engine_loop;
 mod events;
+mod facts;
 mod fair_queue;
 mod handle;
 mod isolation_mismatch;
 mod lookups;
 mod mailbox;
 mod pacing;
+mod prefetch;
 mod prepare;
 mod queue;
 mod reader;
@@ -28,6 +30,8 @@ mod resolve;
 mod retention;
 mod source;
 mod start;
+#[cfg(test)]
+mod test_runtime;
 mod view_loop;
 mod view_position;
 mod view_queue;

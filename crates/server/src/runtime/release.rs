@@ -7,7 +7,7 @@ use rota_model::Seq;
 use tokio::sync::{mpsc, oneshot};
 
 use super::Events;
-use super::ask::{Answer, Ask, Input};
+use super::ask::{Answer, Input, Request};
 use super::mailbox::Mailbox;
 use super::source::Source;
 
@@ -75,9 +75,8 @@ pub(super) fn undo_claims(claims: Vec<(Seq, u32)>, partly_sent: bool, mailbox: &
     if claims.is_empty() {
         return;
     }
-    let undelivered = Command::Undelivered(Undelivered { claims, partly_sent });
-    let undelivered = Input::Tell(Ask::Command(undelivered));
-    if mailbox.put(Source::Server, undelivered).is_err() {
+    let undelivered = Request::tell(Command::Undelivered(Undelivered { claims, partly_sent }));
+    if mailbox.put(Source::Server, Input::Request(undelivered)).is_err() {
         // The jobs become available when their reservations end.
         tracing::warn!("jobs that were not delivered stay reserved: the server stops");
     }

@@ -1,129 +1,60 @@
 //! Resolves job ids to jobs and their current state.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use ahash::RandomState;
 use rota_engine::{Engine, InFlight, Target};
-use rota_model::audit::AuditStub;
 use rota_model::row::JobRow;
-use rota_model::{DueReplay, JobId, Millis, Overdue, Seq};
-use rota_store::{Found, Reader, StoreError};
-use tokio::runtime::Handle as Tokio;
+use rota_model::{JobId, Seq};
 
-use super::ask::{Ask, CallerScope};
-use super::lookups::Lookups;
-use super::prepare::Caller;
+use super::facts::Facts;
+use super::prepare::{Caller, exists_for};
 
-/// Resolves ids, first from memory and then from the store.
-pub(super) struct Resolver<R> {
-    reader: R,
-    tokio: Tokio,
-    /// Ids of active jobs that this process has handed out. A cache: other ids are read from the store.
+/// Resolves ids: of active jobs from memory, of others from the facts that were read for a request.
+#[derive(Default)]
+pub(super) struct Resolver {
+    /// Ids of active jobs that this process has handed out. A cache: other ids are read from the view.
     active: HashMap<JobId, Seq, RandomState>,
-    /// What the store returned for the ids in the current requests.
-    found: HashMap<JobId, Found, RandomState>,
-    lookups: Arc<Lookups>,
 }
 
-impl<R: Reader> Resolver<R> {
-    pub fn new(reader: R, tokio: Tokio, lookups: Arc<Lookups>) -> Self {
-        let (active, found) = (HashMap::default(), HashMap::default());
-        Self { reader, tokio, active, found, lookups }
-    }
-
+impl Resolver {
     pub fn note_active(&mut self, id: JobId, seq: Seq) {
         self.active.insert(id, seq);
     }
 
-    /// Reads all ids that the requests name from the store, in one read. Active jobs of the caller are known;
+    /// Whether the id can be resolved without facts. Jobs of the caller that are active or in flight are known;
     /// those of others are looked up like any other id, so that they take as long as one that does not
     /// exist.
-    pub fn prepare<'a>(
-        &mut self,
-        asks: impl Iterator<Item = (&'a Ask, Caller<'a>)>,
-        engine: &Engine,
-    ) -> Result<(), StoreError> {
-        self.found.clear();
-        let mut ids = Vec::new();
-        for (ask, caller) in asks {
-            let before = ids.len();
-            collect_ids(ask, &mut ids);
-            let mut index = before;
-            while index < ids.len() {
-                self.forget_ended(ids[index], engine);
-                match self.is_active(ids[index], engine, caller) {
-                    true => drop(ids.swap_remove(index)),
-                    false => index += 1,
-                }
-            }
-        }
-        self.look_up(&ids)
-    }
-
-    /// The job with this id in its current state, including changes that are not committed yet.
-    pub fn target(
-        &mut self,
+    pub fn is_known(
+        &self,
         id: JobId,
         engine: &Engine,
         in_flight: &InFlight,
-    ) -> Result<Option<Target>, StoreError> {
-        if let Some(&seq) = self.active.get(&id) {
-            if let Some(live) = engine.active_job(seq) {
-                return Ok(Some(Target { seq, id, now: JobRow::Live(live) }));
-            }
-            self.active.remove(&id);
-            self.look_up(&[id])?;
-        }
-        let found = self.found.get(&id);
-        // If an id was freed and reused by a batch in flight, it means the newer job.
-        let newest = in_flight.seq_of(id, engine.sealed_seq(id)).or(found.map(|found| found.seq));
-        let Some(seq) = newest else { return Ok(None) };
-        let stored = found.filter(|found| found.seq == seq).map(|found| found.row.clone());
-        let current = in_flight.current_row(seq, stored);
-        Ok(current.map(|now| Target { seq, id, now }))
+        caller: Caller<'_>,
+    ) -> bool {
+        let target = match self.active_target(id, engine) {
+            Some(target) => Some(target),
+            None => Facts::Nothing.target(id, engine.sealed_seq(id), in_flight),
+        };
+        target.is_some_and(|target| exists_for(&target, engine, caller))
     }
 
-    /// Up to `limit` finished jobs whose retention has passed. Jobs with changes in flight are left for
-    /// a later call.
-    pub fn overdue(
-        &mut self,
-        now: Millis,
-        limit: usize,
+    /// The job with this id in its current state, including changes that are not committed yet. Without facts,
+    /// the id must be [known](Self::is_known).
+    pub fn target(
+        &self,
+        id: JobId,
+        engine: &Engine,
         in_flight: &InFlight,
-    ) -> Result<Overdue, StoreError> {
-        let mut overdue = self.tokio.block_on(self.reader.overdue(now, limit))?;
-        let count = overdue.jobs.len();
-        overdue.jobs.retain(|done| !in_flight.touches(done.seq));
-        if overdue.jobs.len() < count {
-            // The jobs left out are still overdue, so their entries must stay listed.
-            overdue.through = None;
-        }
-        Ok(overdue)
-    }
-
-    /// Up to `limit` jobs of the dead letter whose replay is due. Jobs with changes in flight are left
-    /// for a later call.
-    pub fn due_replays(
-        &mut self,
-        now: Millis,
-        limit: usize,
-        in_flight: &InFlight,
-    ) -> Result<Vec<DueReplay>, StoreError> {
-        let mut due = self.tokio.block_on(self.reader.due_replays(now, limit))?;
-        due.retain(|due| !in_flight.touches(due.seq));
-        Ok(due)
-    }
-
-    /// The oldest entries of the audit log, up to `limit`.
-    pub fn oldest_audit(&mut self, limit: usize) -> Result<Vec<AuditStub>, StoreError> {
-        self.tokio.block_on(self.reader.oldest_audit(limit))
+        facts: &Facts,
+    ) -> Option<Target> {
+        let active = self.active_target(id, engine);
+        active.or_else(|| facts.target(id, engine.sealed_seq(id), in_flight))
     }
 
     /// Forgets everything, when the engine is rebuilt from the store.
     pub fn reset(&mut self) {
         self.active.clear();
-        self.found.clear();
     }
 
     /// Drops ids of jobs that are no longer active, once there are many of them.
@@ -133,39 +64,9 @@ impl<R: Reader> Resolver<R> {
         }
     }
 
-    /// Forgets the id of a job that is no longer active, which would be looked up once more otherwise.
-    fn forget_ended(&mut self, id: JobId, engine: &Engine) {
-        if self.active.get(&id).is_some_and(|seq| engine.active_job(*seq).is_none()) {
-            self.active.remove(&id);
-        }
-    }
-
-    /// Whether the id is known to be that of an active job of the caller.
-    fn is_active(&self, id: JobId, engine: &Engine, caller: Caller<'_>) -> bool {
-        let live = self.active.get(&id).and_then(|seq| engine.active_job(*seq));
-        live.is_some_and(|live| {
-            let covers = |caller: &CallerScope| {
-                engine.class(live.class).is_some_and(|class| caller.covers(class))
-            };
-            caller.is_none_or(covers)
-        })
-    }
-
-    fn look_up(&mut self, ids: &[JobId]) -> Result<(), StoreError> {
-        if ids.is_empty() {
-            return Ok(());
-        }
-        self.lookups.count_ids(ids.len());
-        let found = self.tokio.block_on(self.reader.resolve(ids))?;
-        self.found.extend(found.into_iter().flatten().map(|found| (found.id, found)));
-        Ok(())
-    }
-}
-
-fn collect_ids(ask: &Ask, ids: &mut Vec<JobId>) {
-    match ask {
-        Ask::Command(command) | Ask::Act(command, _) => command.collect_ids(ids),
-        Ask::Explain(job) => ids.push(*job),
-        Ask::Purge(_) | Ask::Replay(_) | Ask::TrimAudit(_) => {}
+    fn active_target(&self, id: JobId, engine: &Engine) -> Option<Target> {
+        let seq = *self.active.get(&id)?;
+        let live = engine.active_job(seq)?;
+        Some(Target { seq, id, now: JobRow::Live(live) })
     }
 }

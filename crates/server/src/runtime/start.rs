@@ -1,6 +1,6 @@
 //! Starts and stops the runtime's threads and tasks.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -22,6 +22,7 @@ use super::isolation_mismatch::IsolationMismatch;
 use super::lookups::Lookups;
 use super::mailbox::Mailbox;
 use super::pacing::Pacing;
+use super::prefetch::{self, Prefetches};
 use super::queue::Queue;
 use super::reader::{self, FairReads, Reads};
 use super::release::{self, Release};
@@ -129,7 +130,8 @@ impl Runtime {
         let view_queue = Arc::new(ViewQueue::new(options.view_bytes));
         let reads = Arc::new(FairReads::new(lookups.clone(), position.clone()));
         let (committed, releases) = mpsc::unbounded_channel::<Release>();
-        let resolver = Resolver::new(view.reader()?, tokio.clone(), lookups.clone());
+        let prefetches = Arc::new(Prefetches::new(options.commands, options.command_bytes));
+        let prefetch_reader = view.reader()?;
         let readers = (0..READERS).map(|_| view.reader()).collect::<Result<Vec<_>, _>>()?;
         let keys = Arc::new(KeyTable::default());
         let request_limits = Arc::new(TenantRequestLimits::default());
@@ -180,9 +182,12 @@ impl Runtime {
             clock: driver,
             mailbox: mailbox.clone(),
             work,
-            resolver,
+            resolver: Resolver::default(),
+            prefetches: prefetches.clone(),
+            outstanding: 0,
+            waits_prefetched: HashSet::default(),
             bodies: BodyCache::new(options.cache_bytes),
-            in_flight: InFlight::new(seed),
+            in_flight: InFlight::new(seed, loaded.number),
             last_batch: loaded.number,
             event_count: loaded.event_count,
             batch: Batch::default(),
@@ -190,6 +195,7 @@ impl Runtime {
             deletions: 0,
             waiting: HashMap::default(),
             max_requests: options.batch,
+            lookups: lookups.clone(),
             health: health.clone(),
             space_checked: Instant::now(),
             pacing: Pacing::default(),
@@ -208,10 +214,16 @@ impl Runtime {
             position,
             view_queue,
         };
+        let prefetch_stage = {
+            let (mailbox, tokio) = (mailbox.clone(), tokio.clone());
+            let on_fatal = boxed(&options.on_fatal);
+            move || prefetch::run(prefetch_reader, &prefetches, &mailbox, &tokio, &on_fatal)
+        };
         let threads = vec![
             spawn_critical("rota-engine", &options.on_fatal, move || engine_loop.run())?,
             spawn_critical("rota-log", &options.on_fatal, move || commit_loop.run())?,
             spawn_critical("rota-view", &options.on_fatal, move || view_loop.run())?,
+            spawn_critical("rota-prefetch", &options.on_fatal, prefetch_stage)?,
         ];
         let readers = readers
             .into_iter()

@@ -1,9 +1,8 @@
 //! Applies mutations to the store in memory.
 
 use rota_model::audit::AuditRow;
-use rota_model::mutation::Undo;
-use rota_model::{ClassId, DeadRow, Done, Ending, Live, Millis, Seq, State};
-use rota_store::{Claim, ERRORS_KEPT, Finish, Mutation, NewRow, Ready, Rewrite};
+use rota_model::{ClassId, Ending, JobChange, Live, Seq};
+use rota_store::{ERRORS_KEPT, JobRow, Mutation, NewRow, Rewrite};
 
 use super::MemoryStore;
 
@@ -22,41 +21,25 @@ impl MemoryStore {
                 self.counts.insert(*id, *counts);
                 Ok(())
             }
-            Mutation::Insert(row, live) => self.insert(row, live),
-            Mutation::Claim(claim) => self.change(claim.seq, "claim", |live| take(live, claim)),
-            Mutation::Extend { seq, due, reserved_ms } => self.change(*seq, "extend", |live| {
-                live.due = Some(*due);
-                live.reserved_ms = *reserved_ms;
-            }),
-            Mutation::RequestCancel(seq) => {
-                self.change(*seq, "request a cancellation", |live| live.marked = true)
-            }
-            Mutation::Backoff(backoff) => self.change(backoff.seq, "back off", |live| {
-                let_go(live, State::Retryable);
-                live.due = Some(backoff.due);
-                take_back(live, backoff.undo);
-            }),
-            Mutation::Postpone { seq, due } => self.change(*seq, "put off", |live| {
-                (live.state, live.due, live.marked) = (State::Scheduled, Some(*due), true);
-            }),
-            Mutation::Ready(ready) => {
-                self.change(ready.seq, "make ready", |live| make_ready(live, ready))
-            }
-            Mutation::Finish(finish) => self.finish(finish),
-            Mutation::Bury(seq, dead) => match self.done.get_mut(seq) {
-                Some(done) if done.ending == Ending::DeadLetter => {
-                    done.dead = Some(DeadRow::clone(dead));
-                    Ok(())
-                }
-                _ => Err(not_there("bury", *seq)),
+            Mutation::Insert(row, live) => self.insert(mutation, row, live),
+            Mutation::Bury(seq, _) => match self.done.get(seq) {
+                Some(done) if done.ending == Ending::DeadLetter => self.change(mutation),
+                _ => Err(format!("job {seq} is not for the dead letter")),
             },
-            Mutation::Rewrite(rewrite) => self.rewrite(rewrite),
+            Mutation::Rewrite(rewrite) => self.rewrite(mutation, rewrite),
             Mutation::Replayed(seq, json) => {
                 self.replays.insert(*seq, json.clone());
                 Ok(())
             }
-            Mutation::Revive { seq, enqueued } => self.revive(*seq, *enqueued),
-            Mutation::Delete(seq) => self.delete(*seq),
+            Mutation::Delete(seq) => self.delete(mutation, *seq),
+            Mutation::Claim(_)
+            | Mutation::Extend { .. }
+            | Mutation::RequestCancel(_)
+            | Mutation::Backoff(_)
+            | Mutation::Postpone { .. }
+            | Mutation::Ready(_)
+            | Mutation::Finish(_)
+            | Mutation::Revive { .. } => self.change(mutation),
             // What is overdue is found by looking.
             Mutation::Purged(_) => Ok(()),
             Mutation::Error(row) => {
@@ -117,7 +100,7 @@ impl MemoryStore {
         }
     }
 
-    fn insert(&mut self, row: &NewRow, live: &Live) -> Outcome {
+    fn insert(&mut self, mutation: &Mutation, row: &NewRow, live: &Live) -> Outcome {
         self.known_class(row.class)?;
         if row.seq != live.seq || row.class != live.class {
             return Err(format!("job {} disagrees with itself", row.seq));
@@ -128,56 +111,23 @@ impl MemoryStore {
         if let Some(other) = self.ids.insert(row.id, row.seq) {
             return Err(format!("jobs {other} and {} are both {}", row.seq, row.id));
         }
-        self.live.insert(live.seq, live.clone());
-        Ok(())
+        self.change(mutation)
     }
 
-    fn finish(&mut self, finish: &Finish) -> Outcome {
-        let seq = finish.seq;
-        let live = self.live.remove(&seq).ok_or_else(|| not_there("finish", seq))?;
-        let done = Done {
-            seq,
-            class: live.class,
-            bytes: live.bytes,
-            ending: finish.ending,
-            at: finish.at,
-            attempt: live.attempt,
-            enqueued: live.enqueued,
-            started: live.started,
-            expires: live.expires,
-            purge_at: finish.purge_at,
-            result: finish.result.clone(),
-            dead: None,
-        };
-        self.done.insert(seq, done);
-        Ok(())
-    }
-
-    fn revive(&mut self, seq: Seq, enqueued: Millis) -> Outcome {
-        let done = self.done.remove(&seq).ok_or_else(|| not_there("revive", seq))?;
-        self.live.insert(seq, Live::ready(seq, done.class, enqueued, done.bytes));
-        Ok(())
-    }
-
-    fn rewrite(&mut self, rewrite: &Rewrite) -> Outcome {
+    fn rewrite(&mut self, mutation: &Mutation, rewrite: &Rewrite) -> Outcome {
         let Rewrite { seq, class, body } = rewrite;
         self.known_class(*class)?;
-        let job = self.jobs.get_mut(seq).ok_or_else(|| not_there("rewrite", *seq))?;
+        let job = self.jobs.get_mut(seq).ok_or_else(|| format!("there is no job {seq}"))?;
         (job.class, job.body) = (*class, body.clone());
-        let bytes = body.len() as u32;
-        self.change(*seq, "rewrite", |live| (live.class, live.bytes) = (*class, bytes))
+        self.change(mutation)
     }
 
-    fn delete(&mut self, seq: Seq) -> Outcome {
-        let row = self.jobs.remove(&seq).ok_or_else(|| not_there("delete", seq))?;
+    fn delete(&mut self, mutation: &Mutation, seq: Seq) -> Outcome {
+        let row = self.jobs.remove(&seq).ok_or_else(|| format!("there is no job {seq}"))?;
         self.ids.remove(&row.id);
         self.errors.remove(&seq);
         self.replays.remove(&seq);
-        let (live, done) = (self.live.remove(&seq), self.done.remove(&seq));
-        if live.is_some() == done.is_some() {
-            return Err(not_there("delete", seq));
-        }
-        Ok(())
+        self.change(mutation)
     }
 
     fn drop_class(&mut self, id: ClassId) -> Outcome {
@@ -197,44 +147,22 @@ impl MemoryStore {
         Err(format!("class {} is not known", id.0))
     }
 
-    fn change(&mut self, seq: Seq, what: &str, change: impl FnOnce(&mut Live)) -> Outcome {
-        change(self.live.get_mut(&seq).ok_or_else(|| not_there(what, seq))?);
+    /// Changes the row of the job that the mutation is about.
+    fn change(&mut self, mutation: &Mutation) -> Outcome {
+        let (seq, change) = JobChange::of(mutation).ok_or("it is about no job")?;
+        let mut row = match (self.live.remove(&seq), self.done.remove(&seq)) {
+            (Some(_), Some(_)) => return Err(format!("job {seq} is there twice")),
+            (Some(live), None) => Some(JobRow::Live(live)),
+            (None, done) => done.map(JobRow::Done),
+        };
+        if !change.apply(&mut row) {
+            return Err(format!("{change:?} does not fit job {seq}, which is {row:?}"));
+        }
+        match row {
+            Some(JobRow::Live(live)) => drop(self.live.insert(seq, live)),
+            Some(JobRow::Done(done)) => drop(self.done.insert(seq, done)),
+            None => {}
+        }
         Ok(())
     }
-}
-
-fn take(live: &mut Live, claim: &Claim) {
-    live.state = State::Active;
-    live.attempt = claim.attempt;
-    live.started = Some(claim.started);
-    live.due = Some(claim.due);
-    live.reserved_ms = claim.reserved_ms;
-    live.worker.clone_from(&claim.worker);
-    live.pool.clone_from(&claim.pool);
-}
-
-fn make_ready(live: &mut Live, ready: &Ready) {
-    let_go(live, State::Available);
-    live.due = None;
-    live.enqueued = ready.enqueued;
-    live.marked = ready.held;
-    take_back(live, ready.undo);
-}
-
-/// An execution that does not count is as if it had not been.
-fn take_back(live: &mut Live, undo: Option<Undo>) {
-    if let Some(undo) = undo {
-        (live.attempt, live.pauses) = (undo.attempt, undo.pauses);
-    }
-}
-
-fn let_go(live: &mut Live, state: State) {
-    live.state = state;
-    live.worker = None;
-    live.pool = None;
-    live.reserved_ms = 0;
-}
-
-fn not_there(what: &str, seq: Seq) -> String {
-    format!("cannot {what} job {seq}: it is not where it should be")
 }

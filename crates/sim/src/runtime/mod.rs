@@ -91,7 +91,7 @@ impl Runtime {
         Self {
             engine: Engine::new(config.clone(), seed),
             config,
-            in_flight: InFlight::new(seed),
+            in_flight: InFlight::new(seed, 0),
             caches: entropy.fork(),
             entropy,
             next_step: 0,

@@ -59,8 +59,8 @@ impl Runtime {
     pub fn restart(&mut self, now: Now) -> Result<(), String> {
         let seed = self.entropy.next();
         self.engine = self.rebuilt(now, seed)?;
-        self.in_flight = InFlight::new(seed);
         let number = self.view.applied();
+        self.in_flight = InFlight::new(seed, number);
         self.event_count = self.view.store().loaded().event_count;
         (self.reported, self.committed) = (number, number);
         self.open = Sealed::numbered(number + 1);

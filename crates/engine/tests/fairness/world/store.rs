@@ -3,8 +3,10 @@
 use rota_model::mutation::{HistoryRow, Mutation, Period};
 use rota_model::usage::UsagePer;
 
+use rota_model::row::JobRow;
+use rota_model::{JobChange, Seq};
+
 use super::World;
-use rota_model::{Done, Live};
 
 impl World {
     /// What a start reads of the history.
@@ -15,6 +17,9 @@ impl World {
     }
 
     pub(super) fn store(&mut self, mutation: Mutation) {
+        if let Some((seq, change)) = JobChange::of(&mutation) {
+            return self.change(seq, &change);
+        }
         match mutation {
             Mutation::Class(id, class) => {
                 self.classes.insert(id.0, (*class).clone());
@@ -23,76 +28,7 @@ impl World {
                 self.classes.remove(&id.0);
                 self.counts.remove(&id.0);
             }
-            Mutation::Insert(_, live) => {
-                self.live.insert(live.seq, *live);
-            }
-            Mutation::Claim(claim) => {
-                let live = self.live.get_mut(&claim.seq).unwrap();
-                live.state = rota_model::State::Active;
-                (live.attempt, live.worker) = (claim.attempt, claim.worker);
-                (live.due, live.started) = (Some(claim.due), Some(claim.started));
-                (live.reserved_ms, live.pool) = (claim.reserved_ms, claim.pool);
-            }
-            Mutation::Ready(ready) => {
-                let live = self.live.get_mut(&ready.seq).unwrap();
-                (live.state, live.due) = (rota_model::State::Available, None);
-                live.marked = ready.held;
-                (live.worker, live.pool) = (None, None);
-                if let Some(undo) = ready.undo {
-                    (live.attempt, live.pauses) = (undo.attempt, undo.pauses);
-                }
-            }
-            Mutation::RequestCancel(seq) => self.live.get_mut(&seq).unwrap().marked = true,
-            Mutation::Backoff(backoff) => {
-                let live = self.live.get_mut(&backoff.seq).unwrap();
-                (live.state, live.due) = (rota_model::State::Retryable, Some(backoff.due));
-                (live.worker, live.pool) = (None, None);
-                if let Some(undo) = backoff.undo {
-                    (live.attempt, live.pauses) = (undo.attempt, undo.pauses);
-                }
-            }
-            Mutation::Postpone { seq, due } => {
-                let live = self.live.get_mut(&seq).unwrap();
-                (live.state, live.due) = (rota_model::State::Scheduled, Some(due));
-                live.marked = true;
-            }
-            Mutation::Extend { seq, due, reserved_ms } => {
-                let live = self.live.get_mut(&seq).unwrap();
-                (live.due, live.reserved_ms) = (Some(due), reserved_ms);
-            }
-            Mutation::Finish(finish) => {
-                let live = self.live.remove(&finish.seq).unwrap();
-                let done = Done {
-                    seq: live.seq,
-                    class: live.class,
-                    bytes: live.bytes,
-                    ending: finish.ending,
-                    at: finish.at,
-                    attempt: live.attempt,
-                    enqueued: live.enqueued,
-                    started: live.started,
-                    expires: live.expires,
-                    purge_at: finish.purge_at,
-                    result: finish.result,
-                    dead: None,
-                };
-                self.done.insert(live.seq, done);
-            }
-            Mutation::Bury(seq, dead) => self.done.get_mut(&seq).unwrap().dead = Some(*dead),
-            Mutation::Rewrite(rewrite) => {
-                let live = self.live.get_mut(&rewrite.seq).unwrap();
-                (live.class, live.bytes) = (rewrite.class, rewrite.body.len() as u32);
-            }
             Mutation::Replayed(..) => {}
-            Mutation::Revive { seq, enqueued } => {
-                let done = self.done.remove(&seq).unwrap();
-                self.live.insert(seq, Live::ready(seq, done.class, enqueued, done.bytes));
-            }
-            Mutation::Delete(seq) => {
-                let known = self.live.remove(&seq).is_some() | self.done.remove(&seq).is_some();
-                assert!(known, "a job that is deleted is there");
-                self.errors.retain(|error| error.seq != seq);
-            }
             Mutation::Error(error) => self.errors.push(error),
             Mutation::Counts(id, counts) => {
                 self.counts.insert(id.0, counts);
@@ -141,6 +77,18 @@ impl World {
                 self.history.retain(|(ms, _, at), _| keep(*ms, *at));
                 self.history_rows.retain(|(ms, _, at), _| keep(*ms, *at));
             }
+            job => unreachable!("{job:?} changes a job"),
+        }
+    }
+
+    fn change(&mut self, seq: Seq, change: &JobChange) {
+        let live = self.live.remove(&seq).map(JobRow::Live);
+        let mut row = live.or_else(|| self.done.remove(&seq).map(JobRow::Done));
+        assert!(change.apply(&mut row), "{change:?} does not fit job {seq}, which is {row:?}");
+        match row {
+            Some(JobRow::Live(live)) => drop(self.live.insert(seq, live)),
+            Some(JobRow::Done(done)) => drop(self.done.insert(seq, done)),
+            None => self.errors.retain(|error| error.seq != seq),
         }
     }
 }
