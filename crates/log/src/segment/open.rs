@@ -12,7 +12,7 @@ use super::scan::Scan;
 use super::segment_log::{Current, Segment, SegmentLog};
 use super::spares::{Spare, Spares};
 use super::survey::survey;
-use crate::files::{Disk, Files};
+use crate::files::{Disk, FileHandle, Files};
 use crate::{Base, Damage, DamageKind, LogError, Tip};
 
 impl SegmentLog {
@@ -55,6 +55,9 @@ impl<F: Files> SegmentLog<F> {
             Some(found) => Some(continue_segment(&files, directory, &segments, found)?),
             None => None,
         };
+        if let (Some(current), Durability::Fsync) = (&current, options.durability) {
+            keep_found(&files, directory, &current.file)?;
+        }
         let mut log = Self {
             tip: found.map_or_else(|| empty_tip(options.base), |found| found.tip),
             segments,
@@ -152,6 +155,17 @@ fn continue_segment<F: Files>(
         blocks: u32::try_from(last.bytes / BLOCK as u64).unwrap_or(u32::MAX),
         settled: found.scan.settled,
     })
+}
+
+/// A process that was killed may have written the last record without syncing it. From now on the record counts, so a
+/// power cut must not take it: the view would be ahead of the log.
+fn keep_found<F: Files>(files: &F, directory: &Path, last: &F::File) -> Result<(), LogError> {
+    let unsynced = |error| failed("sync", directory, &error);
+    last.sync_data().map_err(unsynced)?;
+    files.sync_dir(directory).map_err(unsynced)?;
+    let Some(parent) = directory.parent() else { return Ok(()) };
+    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    files.sync_dir(parent).map_err(unsynced)
 }
 
 /// Keeps one spare of the right size, and removes the others.

@@ -46,6 +46,12 @@ impl SimulatedDisk {
         Self { state: Arc::new(Mutex::new(State::new(seed))) }
     }
 
+    /// The process is gone and the power is not: what was written is there for the next process, synced or not.
+    pub fn end_process(&self) {
+        let mut state = self.lock();
+        (state.off, state.fault) = (false, None);
+    }
+
     /// How many calls there have been.
     pub fn calls(&self) -> u64 {
         self.lock().calls

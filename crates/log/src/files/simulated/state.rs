@@ -36,7 +36,7 @@ pub(super) struct State {
     pub(super) fault: Option<(u64, Fault)>,
     pub(super) full: bool,
     pub(super) tearing: bool,
-    off: bool,
+    pub(super) off: bool,
     rng: fastrand::Rng,
 }
 

@@ -7,6 +7,7 @@ mod archived;
 mod bit_flips;
 mod damage_kinds;
 mod every_call_fails;
+mod found_records;
 mod full_disk;
 mod places;
 mod planted_bugs;
