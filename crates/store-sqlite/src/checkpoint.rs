@@ -58,11 +58,22 @@ const TRUNCATE_TIMEOUT: Duration = Duration::from_millis(250);
 /// Checkpoints everything and truncates the WAL, unless a reader still uses it. Returns whether it was
 /// truncated.
 pub(crate) fn truncate(conn: &Connection) -> Result<bool, InternalError> {
+    soon(conn, "PRAGMA wal_checkpoint(TRUNCATE)")
+}
+
+/// Checkpoints everything, so that the WAL restarts in the space that it has, unless a reader still uses it.
+/// Returns whether everything was checkpointed.
+pub(crate) fn restart(conn: &Connection) -> Result<bool, InternalError> {
+    soon(conn, "PRAGMA wal_checkpoint(RESTART)")
+}
+
+/// Waits for readers for a short time only.
+fn soon(conn: &Connection, pragma: &str) -> Result<bool, InternalError> {
     let usual_ms: i64 = conn.pragma_query_value(None, "busy_timeout", |row| row.get(0))?;
     conn.busy_timeout(TRUNCATE_TIMEOUT)?;
-    let truncated = run(conn, "PRAGMA wal_checkpoint(TRUNCATE)");
+    let done = run(conn, pragma);
     conn.pragma_update(None, "busy_timeout", usual_ms)?;
-    truncated
+    done
 }
 
 /// A full disk is not an error: the pages stay durable in the WAL, and the next start reads them

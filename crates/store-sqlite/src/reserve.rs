@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::header::with_suffix;
 use crate::paths::directory_of;
 use crate::{disk, private_files};
 
@@ -33,6 +34,16 @@ impl Reserve {
     /// Deletes the file. Returns false if there was none.
     pub(crate) fn release(&self) -> bool {
         fs::remove_file(&self.path).is_ok()
+    }
+
+    /// Allocates space behind the end of the database, and of its write-ahead log, from what `release` has freed.
+    /// Where the file system cannot do that, they find the space free.
+    pub(crate) fn hand_over(&self, database: &File, path: &Path) {
+        let _ = allocate_behind(database, self.bytes / 2);
+        // Closing this handle is harmless: SQLite's locks are on the other files.
+        if let Ok(wal) = File::options().write(true).open(with_suffix(path, "-wal")) {
+            let _ = allocate_behind(&wal, self.bytes / 4);
+        }
     }
 
     /// Allocates the file again. Returns false if the disk does not have a quarter more than its size
@@ -76,6 +87,13 @@ fn allocate(file: &File, bytes: u64) -> io::Result<bool> {
         Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(false),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Allocates blocks behind the end of a file, which keeps its length.
+fn allocate_behind(file: &File, bytes: u64) -> io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    let end = file.metadata()?.len();
+    Ok(fallocate(file, FallocateFlags::KEEP_SIZE, end, bytes)?)
 }
 
 /// Random, because a compressing file system would store zeros in no space.

@@ -28,7 +28,7 @@ pub struct SqliteView {
     applied: u64,
     // Declared last, to be dropped after the connections: closing any handle to a file releases
     // SQLite's locks on it.
-    _file: Arc<File>,
+    file: Arc<File>,
     _lock: DirLock,
 }
 
@@ -38,7 +38,8 @@ impl SqliteView {
         let lock = open::lock(dir)?;
         let path = dir.join("rota.db");
         let conn = open::writer(&path)?;
-        let file = File::open(&path).map_err(|error| OpenError::unusable(&path, error))?;
+        let file = File::options().read(true).write(true).open(&path);
+        let file = file.map_err(|error| OpenError::unusable(&path, error))?;
         let file = Arc::new(file);
         let checkpointer = open::checkpointer(&path, file.clone(), options)?;
         let reserve = Reserve::new(dir, options.reserve_bytes);
@@ -55,7 +56,7 @@ impl SqliteView {
             path,
             reserve,
             kept: Kept::default(),
-            _file: file,
+            file,
             _lock: lock,
         })
     }
@@ -78,12 +79,16 @@ impl SqliteView {
 
     /// Frees the reserved space. Returns false if there was none.
     ///
-    /// The space is first used to checkpoint the write-ahead log. Afterwards the log restarts in the
-    /// space it has, so small commits hardly need more.
+    /// Most of it goes to the database and its write-ahead log at once, before other files take it. The rest is for
+    /// the log of segments. Then everything is checkpointed: the write-ahead log restarts in the space that it
+    /// has, and segments can be reused.
     pub fn release_reserve(&self) -> bool {
         let released = self.reserve.release();
+        if released {
+            self.reserve.hand_over(&self.file, &self.path);
+        }
         // If this fails, the next portion fails too, and returns the error.
-        if checkpoint::truncate(&self.conn).unwrap_or(false) {
+        if checkpoint::restart(&self.conn).unwrap_or(false) {
             self.checkpointer.set_durable(self.applied);
         }
         released

@@ -161,7 +161,7 @@ fn the_body_of_a_refused_job_is_never_delivered() {
 }
 
 /// Enqueues from several sides until there is no more room; the ids that were answered.
-fn fill(server: &Server) -> Vec<String> {
+pub fn fill(server: &Server) -> Vec<String> {
     let address = server.address();
     let mut accepted: Vec<String> = thread::scope(|scope| {
         let threads: Vec<_> =
@@ -248,7 +248,7 @@ fn assert_refused_for_space(reply: Reply) {
 
 /// Goes on until the disk is really full: the first refusals may have made some room.
 #[track_caller]
-fn wait_until_degraded(server: &Server, accepted: &mut Vec<String>) {
+pub fn wait_until_degraded(server: &Server, accepted: &mut Vec<String>) {
     let until = Instant::now() + Duration::from_secs(60);
     loop {
         let more = server.post("/ojs/v1/jobs", big_job(0));
@@ -274,13 +274,13 @@ fn assert_all_there(server: &Server, ids: &[String]) {
 }
 
 #[track_caller]
-fn assert_count(server: &Server, expected: usize) {
+pub fn assert_count(server: &Server, expected: usize) {
     let stats = server.get("/ojs/v1/admin/stats").expect(200);
     let counted: u64 = stats["jobs"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
     assert_eq!(counted, expected as u64, "{stats}");
 }
 
-fn wait_for_room(server: &Server) -> String {
+pub fn wait_for_room(server: &Server) -> String {
     let until = Instant::now() + Duration::from_secs(60);
     loop {
         let reply = server.post("/ojs/v1/jobs", json!({"type": "after", "args": []}));
@@ -295,7 +295,7 @@ fn wait_for_room(server: &Server) -> String {
 
 /// The request that meets the wall is undone and may be sent again; then it must go through.
 #[track_caller]
-fn work(server: &Server, method: &str, path: &str, body: &Value) -> Value {
+pub fn work(server: &Server, method: &str, path: &str, body: &Value) -> Value {
     let until = Instant::now() + Duration::from_secs(60);
     let text = if body.is_null() { String::new() } else { body.to_string() };
     loop {
@@ -308,7 +308,7 @@ fn work(server: &Server, method: &str, path: &str, body: &Value) -> Value {
     }
 }
 
-fn fetch_of(count: usize) -> Value {
+pub fn fetch_of(count: usize) -> Value {
     json!({"queues": ["default"], "count": count})
 }
 

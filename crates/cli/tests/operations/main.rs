@@ -15,6 +15,7 @@ mod clocks;
 mod connections;
 mod damaged_data;
 mod full_disk;
+mod full_disk_beside_others;
 mod greeting;
 mod hostile_tenants;
 mod kill_nine;

@@ -14,6 +14,9 @@ use super::spares::Spare;
 use crate::files::{FileHandle, Files, is_full, write_all};
 use crate::{AppendError, Entry, Tip};
 
+/// The size of a segment on a disk that is nearly full, in bytes.
+const SHORT_SEGMENT: u64 = 256 << 10;
+
 impl<F: Files> SegmentLog<F> {
     pub(super) fn append_entry(&mut self, entry: &Entry) -> Result<(), AppendError> {
         self.check_usable()?;
@@ -71,8 +74,7 @@ impl<F: Files> SegmentLog<F> {
     /// Writes header and record into a spare file, and then gives it its name.
     fn begin_segment(&mut self, entry: &Entry, needed: u64) -> Result<u64, AppendError> {
         let needed = (needed + 1) * BLOCK as u64;
-        let taken = self.spares.take(needed.max(self.next_segment_bytes()));
-        let spare = match taken {
+        let spare = match self.take_spare(needed) {
             Ok(spare) => spare,
             Err(error) => return self.outcome(Err(Failure::Write(error))).map(|()| 0),
         };
@@ -108,6 +110,20 @@ impl<F: Files> SegmentLog<F> {
         // A buffer that a large record has grown is not kept.
         self.buffer.shrink_to(1 << 20);
         Ok(checksum)
+    }
+
+    /// A spare for at least `needed` bytes. On a disk that has no room for a whole segment it is a short one, and
+    /// in the end one for this record alone.
+    fn take_spare(&mut self, needed: u64) -> io::Result<Spare<F::File>> {
+        let usual = self.next_segment_bytes();
+        let mut taken = self.spares.take(needed.max(usual));
+        for bytes in [usual.min(SHORT_SEGMENT), 0] {
+            match taken {
+                Err(error) if is_full(&error) => taken = self.spares.take(needed.max(bytes)),
+                other => return other,
+            }
+        }
+        taken
     }
 
     fn write_and_name(&self, spare: &Spare<F::File>, name: SegmentName) -> Result<(), Failure> {

@@ -51,6 +51,9 @@ pub(super) enum StoreReport {
 /// The log is settled, and its old segments are given up, after this long without work.
 const IDLE: Duration = Duration::from_millis(500);
 
+/// How long a commit waits for the view to make room on a full disk.
+const ROOM_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// The state of the thread.
 pub(super) struct CommitLoop<L> {
     pub log: L,
@@ -110,7 +113,12 @@ impl<L: Log> CommitLoop<L> {
     /// Commits a batch and releases its answers. Returns false if it was not written.
     fn commit(&mut self, batch: Batch, mut release: Release) -> bool {
         let entry = self.encode(&batch, &release.events);
-        match self.tokio.block_on(self.log.append(&entry)) {
+        let mut appended = self.tokio.block_on(self.log.append(&entry));
+        if let Err(AppendError::Full(cause)) = &appended {
+            self.make_room(cause);
+            appended = self.tokio.block_on(self.log.append(&entry));
+        }
+        match appended {
             Ok(()) => {
                 self.position.set_committed(batch.number);
                 self.keys.apply(std::mem::take(&mut release.keys));
@@ -123,10 +131,7 @@ impl<L: Log> CommitLoop<L> {
                 self.make_room_for_view();
                 true
             }
-            Err(AppendError::Full(cause)) => {
-                tracing::error!(%cause, "the disk is full: no new jobs are accepted until there is room");
-                self.health.set_disk_full(true);
-                self.view.push(ViewWork::ReleaseReserve);
+            Err(AppendError::Full(_)) => {
                 release.fail(&Unavailable::NotWritten);
                 self.mailbox.put_report(StoreReport::DiskFull);
                 false
@@ -145,6 +150,22 @@ impl<L: Log> CommitLoop<L> {
                 false
             }
         }
+    }
+
+    /// The disk is full: has everything applied and checkpointed in the space that is reserved, and reuses the
+    /// segments with it.
+    fn make_room(&mut self, cause: &str) {
+        if !self.health.is_disk_full() {
+            tracing::error!(%cause, "the disk is full: no new jobs are accepted until there is room");
+            self.health.set_disk_full(true);
+        }
+        let (reply, done) = std::sync::mpsc::channel();
+        self.view.push(ViewWork::MakeRoom(reply));
+        // A view that finds no room either goes on trying. It gets what is only prepared for the log.
+        if done.recv_timeout(ROOM_TIMEOUT).is_err() {
+            self.make_room_for_view();
+        }
+        self.truncate();
     }
 
     fn encode(&mut self, batch: &Batch, events: &[Event]) -> Entry {

@@ -82,7 +82,11 @@ impl<V: View> ViewLoop<V> {
             }
             match work {
                 ViewWork::Load(reply) => drop(reply.send(self.load())),
-                ViewWork::ReleaseReserve => drop(self.view.release_reserve()),
+                ViewWork::MakeRoom(reply) => {
+                    self.view.release_reserve();
+                    self.position.set_durable(self.view.durable());
+                    let _ = reply.send(());
+                }
                 ViewWork::CheckSpace => {
                     if self.view.restore_reserve() {
                         self.mailbox.put_report(StoreReport::SpaceAvailable);

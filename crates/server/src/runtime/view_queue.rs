@@ -16,8 +16,9 @@ pub(super) enum ViewWork {
     Apply(Batch, usize, Release),
     /// Build an engine from the view.
     Load(Sender<Result<(Engine, Loaded), StoreError>>),
-    /// Free the disk space that is reserved for emergencies.
-    ReleaseReserve,
+    /// Use the disk space that is reserved for emergencies, and checkpoint everything, so that the log can reuse
+    /// its segments; then answer.
+    MakeRoom(Sender<()>),
     /// Check whether the disk has space again.
     CheckSpace,
     Close,
