@@ -18,6 +18,7 @@ mod full_disk;
 mod full_disk_beside_others;
 mod greeting;
 mod hostile_tenants;
+mod io_faults;
 mod kill_nine;
 mod logs;
 mod overload;
