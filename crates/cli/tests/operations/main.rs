@@ -11,6 +11,7 @@ use support::{process, small_disk, wire};
 mod seeded_random;
 
 mod bad_input;
+#[cfg(target_os = "linux")]
 mod clocks;
 mod connections;
 mod damaged_data;
@@ -18,6 +19,7 @@ mod full_disk;
 mod full_disk_beside_others;
 mod greeting;
 mod hostile_tenants;
+#[cfg(target_os = "linux")]
 mod io_faults;
 mod kill_nine;
 mod logs;
