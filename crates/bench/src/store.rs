@@ -60,8 +60,8 @@ fn measure(
     progress: &dyn Progress,
 ) -> Result<Line, BenchError> {
     let name = format!("log and view alone, {batch} operations a commit");
-    let Storage { mut log, mut view } =
-        rota_storage::open(dir, storage, &mut |_| ()).map_err(|error| failed(&error))?;
+    let Storage { mut log, mut view, .. } =
+        rota_storage::open(dir, &storage, &mut |_| ()).map_err(|error| failed(&error))?;
     let mut load = Workload::new();
     let classes = load.classes();
     append(&mut log, &classes)?;

@@ -22,7 +22,8 @@ pub use damage::{Damage, DamageKind};
 pub use error::{AppendError, LogError};
 pub use log::{Base, Entry, Log, Tip};
 pub use segment::{
-    ArchivedSegment, Durability, MAX_PAYLOAD, Prepare, Removed, Report, SegmentInfo, SegmentLog,
-    SegmentName, SegmentOptions, SegmentReport, cut_at_damage, cut_at_damage_with, inspect,
-    inspect_with, read_archived, read_archived_with, set_aside, set_aside_with,
+    ArchiveError, ArchiveWriter, ArchivedSegment, Durability, History, HistoryError, HistoryReader,
+    HistoryRecord, MAX_PAYLOAD, Prepare, Removed, Report, SegmentInfo, SegmentLog, SegmentName,
+    SegmentOptions, SegmentReport, archive_end, cut_at_damage, cut_at_damage_with, highest_term,
+    inspect, inspect_with, read_archived, read_archived_with, record_at, set_aside, set_aside_with,
 };

@@ -34,6 +34,8 @@ pub struct Base {
     pub index: u64,
     /// The term of the record at that index.
     pub term: u64,
+    /// The checksum of that record, which the first record names; 0 if it is not known.
+    pub checksum: u64,
 }
 
 /// A sequence of records with one writer. There is one per server, on its own thread, so its methods

@@ -13,7 +13,7 @@ mod small_disk;
 fn open(disk: &SmallDisk, index: u64) -> Result<SegmentLog, LogError> {
     let options = SegmentOptions {
         segment_bytes: 512 << 10,
-        base: Base { index, term: 0 },
+        base: Base { index, term: 0, checksum: 0 },
         ..SegmentOptions::default()
     };
     SegmentLog::open(&disk.path().join("log"), options)

@@ -8,7 +8,10 @@ use std::time::{Duration, Instant};
 use rota_engine::{
     AuditLimits, Cap, Caps, Config, DeadLetterLimits, Fairness, MetricBounds, Noisy, Retention,
 };
-use rota_storage::{OpenError, Options as StorageOptions, Progress, Storage};
+use rota_log::Log;
+use rota_storage::{
+    KeepOptions, LogKeeper, OpenError, Options as StorageOptions, Progress, Storage,
+};
 
 use crate::audit;
 use crate::http::{self, App, Certificates, Listener, TlsError};
@@ -23,6 +26,7 @@ pub struct Server {
     listener: Listener,
     certificates: Option<Arc<Certificates>>,
     runtime: Runtime,
+    keeper: LogKeeper,
     settings: Settings,
     made_key: Option<KeyText>,
     tokens: Option<Arc<TokenVerifier>>,
@@ -74,7 +78,15 @@ impl Server {
         let certificates = Certificates::load(&settings)?;
         let listen = |cause| ServeError::Listen { address: settings.listen, cause };
         let listener = Listener::bind(settings.listen).await.map_err(listen)?;
-        let Storage { log, view } = open_storage(&settings)?;
+        let Storage { log, view, term } = open_storage(&settings)?;
+        let keeper = LogKeeper::start(KeepOptions {
+            dir: settings.data.clone(),
+            archive: settings.archive.clone(),
+            interval: settings.log.archive_interval,
+            keep_bytes: settings.log.keep_bytes as u64,
+            committed: log.tip().index,
+        })
+        .map_err(StartError::from)?;
         let options = Options {
             config: engine_config(&settings),
             commands: settings.engine.commands,
@@ -85,6 +97,8 @@ impl Server {
             events: settings.events.capacity,
             retention_batch: settings.retention.batch,
             archive: Archive::new(archive_directory(&settings), http::write_job),
+            term,
+            keep: keeper.rule(),
             on_fatal,
         };
         let runtime = Runtime::start(log, view, options)?;
@@ -92,7 +106,7 @@ impl Server {
             true => first_key.store(&runtime.handle()).await?,
             false => None,
         };
-        Ok(Self { listener, certificates, runtime, settings, made_key, tokens })
+        Ok(Self { listener, certificates, runtime, keeper, settings, made_key, tokens })
     }
 
     /// The first operator key, if this start made it. It is not stored and cannot be shown again.
@@ -140,6 +154,10 @@ impl Server {
         writer.abort();
         audit::write_rest(&audit, &runtime_handle).await;
         self.runtime.stop().await;
+        let archived = tokio::task::spawn_blocking(|| self.keeper.stop());
+        if archived.await.is_err() {
+            tracing::error!("the rest of the log was not archived; the next start does it");
+        }
     }
 }
 
@@ -169,6 +187,7 @@ fn open_storage(settings: &Settings) -> Result<Storage, OpenError> {
     let options = StorageOptions {
         durability: settings.durability,
         reserve_bytes: settings.storage.reserve as u64,
+        archive: settings.archive.clone(),
     };
     let mut reported = Instant::now();
     let mut report = |progress: Progress| {
@@ -178,7 +197,7 @@ fn open_storage(settings: &Settings) -> Result<Storage, OpenError> {
             tracing::info!(applied, last, "applying the log to the database");
         }
     };
-    rota_storage::open(&settings.data, options, &mut report)
+    rota_storage::open(&settings.data, &options, &mut report)
 }
 
 fn archive_directory(settings: &Settings) -> PathBuf {

@@ -34,6 +34,9 @@ settings! {
             "Data directory; created if missing.";
         durability: Durability = one_of(), "fsync",
             "When a commit counts as durable: on disk (`fsync`), or handed to the operating system (`os`).";
+        archive: Option<PathBuf> = or_none(directory()), "none",
+            "Directory to which the log is copied, so that a backup can be restored to any later moment; created if \
+            missing. It must be on another disk to be of use when this one fails.";
         insecure: bool = boolean(), "false",
             "Allow what others on the network can misuse: requests without credentials, or credentials without \
             encryption, on an address that other machines can reach.";
@@ -43,6 +46,11 @@ settings! {
             "Format of log lines.";
         level: LogLevel = one_of(), "info",
             "Least severe level to log.";
+        keep_bytes: usize = size(0..=TIB), "256MiB",
+            "How much of the commit log is kept, at most, to continue the newest backup with it; never more than a \
+            quarter of the free disk space. 0 keeps only what the database has not applied.";
+        archive_interval: Duration = duration(100 * MILLISECOND..=DAY), "10s",
+            "How long a committed change may wait until it is in the `archive`.";
     }
     shutdown: Shutdown {
         grace: Duration = duration(0..=HOUR), "25s",

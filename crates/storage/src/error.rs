@@ -1,10 +1,13 @@
 //! The errors of opening a data directory.
 
+use std::io;
 use std::path::PathBuf;
 
 use rota_log::LogError;
 use rota_store::encoding::DecodeError;
 use rota_store::{ApplyError, StoreError};
+
+use crate::IdentityError;
 
 /// The data directory cannot be used. Its log and its database were not changed.
 #[derive(Debug, thiserror::Error)]
@@ -15,7 +18,7 @@ pub enum OpenError {
     Read(#[from] StoreError),
     #[error("the log in {} cannot be used: {cause}; {advice}", directory.display())]
     Log { directory: PathBuf, cause: LogError, advice: &'static str },
-    #[error("{} is missing, but there is a log in {}; put the database back or restore a backup, or move the log away to start anew", database.display(), log.display())]
+    #[error("{} is missing, but there is a log in {}; put the database back, or rebuild it with `rota doctor --repair`, or move the log away to start anew", database.display(), log.display())]
     MissingDatabase { database: PathBuf, log: PathBuf },
     #[error("record {index} of the log cannot be applied: {cause}")]
     Apply { index: u64, cause: ApplyError },
@@ -23,6 +26,10 @@ pub enum OpenError {
     Decode { index: u64, cause: DecodeError },
     #[error("the log cannot be read: {0}")]
     Replay(LogError),
+    #[error("the archive {} cannot be used: {cause}; create it for the user that runs Rota, or choose another directory", directory.display())]
+    Archive { directory: PathBuf, cause: io::Error },
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
     #[error(
         "the database is at record {applied} and the log at {last}; try again when the server has caught up"
     )]

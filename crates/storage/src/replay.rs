@@ -21,10 +21,11 @@ const PORTION_BYTES: usize = 4 << 20;
 const SMALL_PORTION_BYTES: usize = 64 << 10;
 
 /// Applies every record behind the last batch of the view. On a full disk, it goes on in the space of the reserve and
-/// of what is prepared for the log.
+/// of what is prepared for the log, and of the records that were applied, if nobody else needs them.
 pub fn replay<L: Log, V: View>(
     log: &mut L,
     view: &mut V,
+    may_truncate: bool,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), OpenError> {
     let last = log.tip().index;
@@ -42,7 +43,7 @@ pub fn replay<L: Log, V: View>(
             Err(cause) => return Err(OpenError::Apply { index: applied + 1, cause }),
         }
         if portion == SMALL_PORTION_BYTES {
-            make_room(log, view).map_err(OpenError::Replay)?;
+            make_room(log, view, may_truncate).map_err(OpenError::Replay)?;
         }
     }
     progress(Progress { applied, last });
@@ -50,9 +51,15 @@ pub fn replay<L: Log, V: View>(
 }
 
 /// Frees the disk space that is kept for emergencies or later records.
-fn make_room<L: Log, V: View>(log: &mut L, view: &mut V) -> Result<(), LogError> {
+fn make_room<L: Log, V: View>(
+    log: &mut L,
+    view: &mut V,
+    may_truncate: bool,
+) -> Result<(), LogError> {
     view.release_reserve();
-    ready(log.truncate(view.durable() + 1))?;
+    if may_truncate {
+        ready(log.truncate(view.durable() + 1))?;
+    }
     ready(log.release_space())
 }
 
@@ -61,7 +68,7 @@ fn batch(entry: &Entry) -> Result<Batch, OpenError> {
 }
 
 /// The embedded log and view do their work on the calling thread, so their futures are ready at once.
-fn ready<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn ready<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rota_log::{LogError, inspect};
-use rota_store_sqlite::{Server, Snapshot, directory_status};
+use rota_log::{LogError, inspect, record_at};
+use rota_store_sqlite::{BackupSource, LogRecord, LogStart, Server, Snapshot, directory_status};
 
 use crate::{OpenError, Options, log_directory, open};
 
@@ -36,6 +36,39 @@ pub fn snapshot(dir: &Path) -> Result<Snapshot, OpenError> {
     }
 }
 
+/// What a backup of a data directory copies: everything that was committed before the call, and which record of the
+/// log that ends with.
+pub fn backup_source(dir: &Path) -> Result<BackupSource, OpenError> {
+    let snapshot = snapshot(dir)?;
+    let last = match snapshot.log_start()? {
+        Some(start) => Some(last_record(dir, start)?),
+        None => None,
+    };
+    Ok(BackupSource { snapshot, last })
+}
+
+/// The last record that the database has applied. The database alone knows the checksum only of one before which the
+/// log was begun.
+fn last_record(dir: &Path, start: LogStart) -> Result<LogRecord, OpenError> {
+    let last = start.last();
+    if last.checksum != 0 || start.base.is_none() {
+        return Ok(last);
+    }
+    let directory = log_directory(dir);
+    let mut tries = 0;
+    loop {
+        match record_at(&directory, last.index) {
+            Ok(Some(found)) if found.term == last.term => {
+                return Ok(LogRecord { checksum: found.checksum, ..last });
+            }
+            Ok(_) => return Ok(last),
+            // A running server may have removed a segment meanwhile.
+            Err(LogError::Io(_)) if tries < 10 => tries += 1,
+            Err(cause) => return Err(OpenError::log(directory, cause)),
+        }
+    }
+}
+
 /// The index of the last record of the log; 0 if there is none.
 fn last_committed(dir: &Path) -> Result<u64, OpenError> {
     let directory = log_directory(dir);
@@ -56,6 +89,6 @@ fn last_committed(dir: &Path) -> Result<u64, OpenError> {
 /// Opens the directory as a server would, which applies the rest of the log, and closes it.
 fn apply_rest(dir: &Path) -> Result<(), OpenError> {
     let options = Options { reserve_bytes: 0, ..Options::default() };
-    drop(open(dir, options, &mut |_| ())?);
+    drop(open(dir, &options, &mut |_| ())?);
     Ok(())
 }

@@ -8,7 +8,7 @@ use crate::copy::{self, Stage};
 use crate::header::JournalMode;
 use crate::partial_file::PartialFile;
 use crate::paths::{directory_of, is_same_file};
-use crate::{CopyError, Snapshot, disk, header, log_start};
+use crate::{CopyError, LogRecord, LogStart, Snapshot, disk, header, log_start};
 
 /// The result of a backup or a restore, after the copy was checked.
 #[derive(Debug, Clone)]
@@ -18,19 +18,34 @@ pub struct Copied {
     /// Number of the last committed batch.
     pub commit: u64,
     pub report: Report,
+    /// The log it follows, or that the next start begins; `None` in a format without one.
+    pub log: Option<LogStart>,
 }
 
-/// Copies the database of `dir` to `target`, as `snapshot` shows it. The file gets its name only after the copy is
+/// What a backup copies: a snapshot, and the record of the log that it has applied last.
+pub struct BackupSource {
+    pub snapshot: Snapshot,
+    pub last: Option<LogRecord>,
+}
+
+impl From<Snapshot> for BackupSource {
+    /// What only the database knows.
+    fn from(snapshot: Snapshot) -> Self {
+        Self { snapshot, last: None }
+    }
+}
+
+/// Copies the database of `dir` to `target`, as the snapshot shows it. The file gets its name only after the copy is
 /// complete, synced and checked. A server that starts with it begins a new log.
 pub fn backup(
     dir: &Path,
     target: &Path,
     overwrite: bool,
-    snapshot: impl FnOnce() -> Result<Snapshot, CopyError>,
+    source: impl FnOnce() -> Result<BackupSource, CopyError>,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<Copied, CopyError> {
     check_target(dir, target, overwrite)?;
-    let snapshot = snapshot()?;
+    let BackupSource { snapshot, last } = source()?;
     let bytes = snapshot.bytes()?;
     let partial = PartialFile::create(header::with_suffix(target, ".partial"))?;
     disk::require_free_space(partial.path(), bytes + headroom(dir, target))?;
@@ -42,7 +57,7 @@ pub fn backup(
         partial.path(),
         partial.file(),
         JournalMode::Rollback,
-        |copy| log_start::begin_term(copy, term),
+        |copy| log_start::begin_term(copy, term, last),
         &mut |done, total| {
             progress(Stage::Copying { done, total });
             guard.check()
@@ -64,7 +79,13 @@ pub(crate) fn check_copy(path: &Path, original: &Path) -> Result<Copied, CopyErr
     if let Some(damages) = report.broken() {
         return Err(CopyError::Damaged { path: original.to_owned(), damages });
     }
-    Ok(Copied { bytes: copy.bytes()?, format: copy.format(), commit: copy.loaded().number, report })
+    Ok(Copied {
+        bytes: copy.bytes()?,
+        format: copy.format(),
+        commit: copy.loaded().number,
+        report,
+        log: copy.log_start()?,
+    })
 }
 
 fn check_target(dir: &Path, target: &Path, overwrite: bool) -> Result<(), CopyError> {

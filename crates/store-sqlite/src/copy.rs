@@ -17,10 +17,18 @@ use crate::internal_error::InternalError;
 use crate::page_kind::PageKind;
 use crate::{CopyError, Snapshot};
 
-/// Progress of a copy, in bytes.
+/// Progress of a backup or a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    Copying { done: u64, total: u64 },
+    /// In bytes.
+    Copying {
+        done: u64,
+        total: u64,
+    },
+    /// Records of a log, up to the one with this index.
+    Applying {
+        index: u64,
+    },
     Checking,
 }
 

@@ -6,7 +6,7 @@ use crate::CopyError;
 use crate::paths::directory_of;
 
 /// Free bytes on the directory's file system; `None` if the system does not report it.
-pub(crate) fn free_bytes(dir: &Path) -> Option<u64> {
+pub fn free_bytes(dir: &Path) -> Option<u64> {
     let stat = rustix::fs::statvfs(dir).ok()?;
     Some(stat.f_bavail.saturating_mul(stat.f_frsize))
 }

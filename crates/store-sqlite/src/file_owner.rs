@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// Gives `path` the owner of the file or directory `like`, and the permissions if that is a file.
 /// Errors are ignored: a process that may not change owners usually is that owner.
-pub(crate) fn copy_owner(path: &Path, like: &Path) {
+pub fn copy_owner(path: &Path, like: &Path) {
     let Ok(model) = fs::metadata(like) else { return };
     let _ = chown(path, Some(model.uid()), Some(model.gid()));
     if model.is_file() {

@@ -52,7 +52,7 @@ impl OldDatabase {
     /// Links the old files to new names and removes the WAL, so that a new file can be renamed to
     /// `path`. Until then, the old database is complete under its old name, unless it was too damaged
     /// to be opened. Returns the new names.
-    pub(crate) fn move_away(self) -> Result<Vec<PathBuf>, CopyError> {
+    pub(crate) fn move_away(&self) -> Result<Vec<PathBuf>, CopyError> {
         if self.is_database {
             self.checkpoint_wal()?;
         }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rota_model::IdKey;
 use rota_store::{Applied, ApplyError, Batch, Loaded, Sink, StoreError, View};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
@@ -11,7 +12,7 @@ use rusqlite::config::DbConfig;
 use crate::checkpointer::{Checkpointer, Step};
 use crate::internal_error::InternalError;
 use crate::lock::DirLock;
-use crate::log_start::{self, LogStart};
+use crate::log_start::{self, LogRecord, LogStart};
 use crate::portion::Kept;
 use crate::reserve::Reserve;
 use crate::{OpenError, Options, SqliteReader, checkpoint, load, open, portion};
@@ -69,6 +70,28 @@ impl SqliteView {
     /// Records durably that the log exists.
     pub fn set_log_begun(&self) -> Result<(), StoreError> {
         Ok(log_start::set_begun(&self.conn)?)
+    }
+
+    /// Has the next start begin a new log under this term, behind this record, which is the last one applied.
+    pub fn begin_term(&self, term: u64, last: LogRecord) -> Result<(), StoreError> {
+        Ok(log_start::begin_term(&self.conn, term, Some(last)).map_err(InternalError::from)?)
+    }
+
+    /// Has the next start follow a log that exists, and that begins behind `base`. `parent` is the record before the
+    /// first of this term, if an earlier term has it.
+    pub fn follow_log(
+        &self,
+        base: u64,
+        term: u64,
+        parent: Option<LogRecord>,
+    ) -> Result<(), StoreError> {
+        Ok(log_start::follow(&self.conn, base, term, parent)?)
+    }
+
+    /// Sets the key of job ids, in a database without jobs.
+    pub fn set_id_key(&self, key: IdKey) -> Result<(), StoreError> {
+        let set = self.conn.execute("UPDATE meta SET id_key = ?1", [key.0 as i64]);
+        Ok(set.map(drop).map_err(InternalError::from)?)
     }
 
     /// Whether the reserve is allocated, which fails on a nearly full disk.

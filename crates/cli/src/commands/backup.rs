@@ -1,16 +1,17 @@
 //! `rota backup`: copies the database, whether or not the server is running.
 
-use std::path::PathBuf;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
+use rota_storage::BackupRecord;
 use rota_store_sqlite::{Copied, CopyError, OpenError, backup};
 use serde_json::json;
 
 use super::copy::{self, Progress};
 use crate::Failure;
 use crate::local::Local;
-use crate::output::{Table, milliseconds, print, print_json};
+use crate::output::{Table, milliseconds, print, print_json, remark};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,13 +50,27 @@ impl Backup {
             &dir,
             &self.file,
             self.force,
-            || rota_storage::snapshot(&dir).map_err(copy::open_failed),
+            || rota_storage::backup_source(&dir).map_err(copy::open_failed),
             &mut |stage| progress.tell(stage),
         );
         progress.end();
         let copied = outcome.map_err(failure)?;
         copy::warn(&copied);
+        self.record(&dir, &copied);
         self.show(&copied, begun)
+    }
+
+    /// The server keeps its log back to the newest backup. Without that, the backup is as good as it was before.
+    fn record(&self, dir: &Path, copied: &Copied) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let made = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+        let Some(record) = BackupRecord::new(&self.file, copied, made) else { return };
+        if let Err(error) = record.write(dir) {
+            remark(&format!(
+                "warning: the backup cannot be recorded in {}, so the server does not keep its log for it: {error}",
+                dir.display()
+            ));
+        }
     }
 
     fn show(&self, copied: &Copied, begun: Instant) -> Result<(), Failure> {

@@ -47,7 +47,7 @@ fn a_counter_that_is_off_is_explained() {
           ok       log          N records in SIZE; the database has applied all of them.
           ok       file         SQLite finds every page and every index sound.
           problem  figures      Classes whose finished jobs are counted wrongly: 1 (class 0: 10 counted, 3 there).
-                                Figures are wrong, and removing these jobs may end the server. Stop the server, then bring the last backup back: `rota restore FILE --data DIR --replace`. The damaged database is kept beside it.
+                                Figures are wrong, and removing these jobs may end the server. Stop the server, then rebuild it: `rota doctor --repair --data DIR`; it shows what would be lost and asks first. Or bring the last backup back: `rota restore FILE --data DIR --replace`. The damaged database is kept beside it.
 
         1 problem.
         ");
@@ -165,10 +165,10 @@ fn without_anything_to_check_it_says_so() {
 #[test]
 fn remains_and_little_room_are_warned_of() {
     let server = stopped(1);
-    fs::write(server.dir().join("rota.db.restoring"), "half").unwrap();
+    fs::write(server.dir().join("rota.restoring"), "half").unwrap();
     let ended = doctor(server.dir(), &["--json"]);
     assert_eq!(ended.code, Some(0));
-    assert!(finding(&ended, "remains")["what"].as_str().unwrap().contains("rota.db.restoring"));
+    assert!(finding(&ended, "remains")["what"].as_str().unwrap().contains("rota.restoring"));
 
     let disk = crate::small_disk::SmallDisk::mount(30);
     let data = disk.path().join("data");

@@ -28,6 +28,11 @@ impl Listing {
         Ok(listing)
     }
 
+    /// 0 without segments.
+    pub(crate) fn highest_term(&self) -> u64 {
+        self.segments.iter().map(|name| name.term).max().unwrap_or(0)
+    }
+
     /// The segments from the one with this index, or the oldest, to the newest.
     pub(crate) fn after(&self, index: u64) -> &[SegmentName] {
         let older = self.segments.partition_point(|name| name.first <= index);

@@ -8,7 +8,7 @@ use super::directory::{Listing, size};
 use super::name::spare;
 use super::survey::{Survey, Surveyed, survey};
 use crate::files::{Disk, Files};
-use crate::{Damage, LogError};
+use crate::{Damage, LogError, Tip};
 
 /// What a log holds, and what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +75,15 @@ pub fn inspect_with<F: Files>(files: &F, directory: &Path) -> Result<Report, Log
         damage: survey.damage,
         newer: survey.newer,
     })
+}
+
+/// Term and checksum of a record that the log has, or that its first one follows.
+pub fn record_at(directory: &Path, index: u64) -> Result<Option<Tip>, LogError> {
+    let listing = Listing::read(&Disk, directory)?;
+    let segments = listing.after(index);
+    // The header of the next segment is enough for the last record of this one.
+    let survey = survey(&Disk, directory, &segments[..segments.len().min(2)])?;
+    Ok(survey.record_at(index).map(|(term, checksum)| Tip { index, term, checksum }))
 }
 
 fn lost(survey: &Survey) -> Option<RangeInclusive<u64>> {

@@ -6,10 +6,12 @@
 //! and only then given its name, so a named segment always has a record.
 
 mod append;
+mod archive;
 mod archived;
 mod block;
 mod directory;
 mod header;
+mod history;
 mod inspect;
 mod name;
 mod open;
@@ -25,8 +27,10 @@ mod survey;
 mod tests;
 mod truncate;
 
+pub use archive::{ArchiveError, ArchiveWriter, archive_end, highest_term};
 pub use archived::{ArchivedSegment, read_archived, read_archived_with};
-pub use inspect::{Report, SegmentReport, inspect, inspect_with};
+pub use history::{History, HistoryError, HistoryReader, HistoryRecord};
+pub use inspect::{Report, SegmentReport, inspect, inspect_with, record_at};
 pub use name::SegmentName;
 pub use options::{Durability, Prepare, SegmentOptions};
 pub use record::MAX_PAYLOAD;

@@ -110,32 +110,39 @@ fn examine<F: Files>(
     if !survey.damage.is_empty() {
         return Err(LogError::Damaged(Box::new(survey.damage.swap_remove(0))));
     }
-    let term = survey.term_at(base.index);
+    let found = survey.record_at(base.index);
     let scan = survey.segments.pop().expect("there is a segment").scan;
     let newest = scan.records.last().expect("an intact segment has a record").head;
     let tip = Tip { index: newest.index, term: newest.term, checksum: newest.checksum };
-    check_base(base, tip, term)?;
+    check_base(base, tip, found)?;
     Ok(Some(Found { tip, scan }))
 }
 
-fn check_base(base: Base, tip: Tip, base_term: Option<u64>) -> Result<(), LogError> {
+/// `found` has the term and the checksum of the record at the base, if the log knows them.
+fn check_base(base: Base, tip: Tip, found: Option<(u64, u64)>) -> Result<(), LogError> {
     if base.index > tip.index {
         return Err(LogError::Range(format!(
             "the log ends at record {}, but record {} has already been applied",
             tip.index, base.index
         )));
     }
-    match base_term {
-        Some(term) if term != base.term => Err(LogError::Range(format!(
+    match found {
+        Some((term, _)) if term != base.term => Err(LogError::Range(format!(
             "record {} has term {term} in the log, but was applied with term {}",
             base.index, base.term
         ))),
+        Some((_, checksum)) if base.checksum != 0 && checksum != base.checksum => {
+            Err(LogError::Range(format!(
+                "record {} of the log is not the one that was applied",
+                base.index
+            )))
+        }
         _ => Ok(()),
     }
 }
 
 fn empty_tip(base: Base) -> Tip {
-    Tip { index: base.index, term: base.term, checksum: 0 }
+    Tip { index: base.index, term: base.term, checksum: base.checksum }
 }
 
 fn continue_segment<F: Files>(

@@ -56,14 +56,15 @@ impl Survey {
         scans.flat_map(|scan| &scan.records).map(|located| located.head.index)
     }
 
-    /// The term of a record, or of the one before the first.
-    pub(crate) fn term_at(&self, index: u64) -> Option<u64> {
+    /// Term and checksum of a record, which may be the one before the first.
+    pub(crate) fn record_at(&self, index: u64) -> Option<(u64, u64)> {
         let headers = self.segments.iter().filter_map(|segment| segment.scan.header);
         let before = headers.filter(|header| header.first == index + 1);
         let scans = self.segments.iter().map(|segment| &segment.scan);
         let records = scans.flat_map(|scan| &scan.records).map(|located| located.head);
-        let at = records.filter(|head| head.index == index).map(|head| head.term);
-        at.chain(before.map(|header| header.previous_term)).next()
+        let at = records.filter(|head| head.index == index);
+        let at = at.map(|head| (head.term, head.checksum));
+        at.chain(before.map(|header| (header.previous_term, header.previous))).next()
     }
 
     fn count_following(&mut self) {

@@ -7,7 +7,7 @@ use super::driver::{Driver, payload};
 use crate::{AppendError, Base, Entry, Tip};
 
 pub fn a_new_log_begins_at_its_base<F: Fixture>(fixture: &F) {
-    let mut log = Driver::open_at(fixture, Base { index: 41, term: 3 });
+    let mut log = Driver::open_at(fixture, Base { index: 41, term: 3, checksum: 0 });
     assert_eq!(log.tip(), Tip { index: 41, term: 3, checksum: 0 });
     assert_eq!(log.first(), 42);
     assert_eq!(log.read(42, usize::MAX), []);
@@ -38,7 +38,7 @@ pub fn payloads_of_every_size_are_kept<F: Fixture>(fixture: &F) {
 }
 
 pub fn extreme_values_are_kept<F: Fixture>(fixture: &F) {
-    let base = Base { index: u64::MAX >> 2, term: 0 };
+    let base = Base { index: u64::MAX >> 2, term: 0, checksum: 0 };
     let mut log = Driver::open_at(fixture, base);
     let mut entries = Vec::new();
     for (term, time) in [(0, i64::MIN), (1, i64::MAX), (i64::MAX as u64, -1)] {
@@ -63,7 +63,7 @@ pub fn an_entry_that_does_not_follow_the_tip_is_refused<F: Fixture>(fixture: &F)
 }
 
 pub fn a_term_may_rise_but_not_fall<F: Fixture>(fixture: &F) {
-    let mut log = Driver::open_at(fixture, Base { index: 0, term: 5 });
+    let mut log = Driver::open_at(fixture, Base { index: 0, term: 5, checksum: 0 });
     let mut entries = vec![log.append("a"), log.append_in_term(7, "b"), log.append("c")];
     let fallen = Entry { term: 6, ..log.next("d") };
     let refused = log.try_append(&fallen);

@@ -20,7 +20,7 @@ pub fn random_walks_match_a_model<F: Fixture>(fixture: &F) {
                 assert!(log.first() == before || log.first() <= below);
                 let index = log.first() - 1;
                 let term = index.checked_sub(1).map_or(0, |at| model[at as usize].term);
-                log.set_base(Base { index, term });
+                log.set_base(Base { index, term, checksum: 0 });
             }
             1 => log = log.close_and_reopen(),
             2 => log = log.crash_and_reopen(),

@@ -25,7 +25,7 @@ fn reopens_the_same<'f, F: Fixture>(fixture: &'f F, reopen: fn(Driver<'f, F>) ->
 }
 
 pub fn a_log_without_records_reopens_at_another_base<F: Fixture>(fixture: &F) {
-    Driver::open_at(fixture, Base { index: 5, term: 1 }).close();
-    let log = Driver::open_at(fixture, Base { index: 9, term: 2 });
+    Driver::open_at(fixture, Base { index: 5, term: 1, checksum: 0 }).close();
+    let log = Driver::open_at(fixture, Base { index: 9, term: 2, checksum: 0 });
     assert_eq!((log.tip().index, log.tip().term), (9, 2));
 }

@@ -23,7 +23,7 @@ pub fn truncated_records_are_gone_and_the_others_are_not<F: Fixture>(fixture: &F
     let first = log.first();
     log.truncate(10);
     assert_eq!(log.first(), first, "truncating below the first record changes nothing");
-    log.set_base(Base { index: first - 1, term: 0 });
+    log.set_base(Base { index: first - 1, term: 0, checksum: 0 });
     let mut log = log.crash_and_reopen();
     assert_eq!(log.first(), first);
     assert_eq!(log.read_all(), entries[first as usize - 1..]);
@@ -37,7 +37,7 @@ pub fn truncating_everything_keeps_the_newest_record<F: Fixture>(fixture: &F) {
     assert_eq!(log.tip(), tip);
     assert!(log.first() > 50 && log.first() <= 100);
     assert_eq!(log.read(100, usize::MAX), entries[99..]);
-    log.set_base(Base { index: 100, term: 0 });
+    log.set_base(Base { index: 100, term: 0, checksum: 0 });
     assert_eq!(log.close_and_reopen().tip(), tip);
 }
 
@@ -51,7 +51,7 @@ pub fn a_truncated_log_goes_on<F: Fixture>(fixture: &F) {
     let first = log.first();
     assert!(first > 200);
     assert_eq!(log.read_all(), entries[first as usize - 1..]);
-    log.set_base(Base { index: 280, term: 0 });
+    log.set_base(Base { index: 280, term: 0, checksum: 0 });
     let mut log = log.crash_and_reopen();
     assert_eq!(log.read_all(), entries[first as usize - 1..]);
 }

@@ -36,9 +36,7 @@ pub(super) async fn health(app: Access) -> ApiResult {
         (Err(_), _) => (StatusCode::SERVICE_UNAVAILABLE, "degraded", "unresponsive"),
     };
     let (active, workers) = counts.unwrap_or_default();
-    Ok(reply::json(
-        status,
-        &json!({
+    let mut body = json!({
             "status": word,
             "version": "1.0",
             "server_version": env!("CARGO_PKG_VERSION"),
@@ -47,8 +45,15 @@ pub(super) async fn health(app: Access) -> ApiResult {
             "active_jobs": active,
             "workers": workers,
             "backend": {"type": "sqlite", "status": backend, "latency_ms": latency_ms},
-        }),
-    ))
+    });
+    if let Some(archive) = app.archive_status() {
+        let word = if archive.failure.is_some() { "failing" } else { "ok" };
+        body["archive"] = json!({"status": word});
+        if may_inspect {
+            body["archive"]["records_behind"] = archive.behind().into();
+        }
+    }
+    Ok(reply::json(status, &body))
 }
 
 pub(super) async fn ready(app: Access) -> ApiResult {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rota_engine::{Engine, Event};
 use rota_log::{AppendError, Entry, Log};
+use rota_storage::KeepRule;
 use rota_store::{Batch, Loaded, StoreError, encoding};
 use tokio::runtime::Handle as Tokio;
 use tokio::sync::mpsc;
@@ -68,6 +69,10 @@ pub(super) struct CommitLoop<L> {
     pub position: Arc<ViewPosition>,
     pub on_fatal: Box<dyn Fn(&str) + Send>,
     pub event_encoder: EventEncoder,
+    /// What the archive and the newest backup need of the log.
+    pub keep: KeepRule,
+    /// The term of new records.
+    pub term: u64,
     /// The size of the last batch.
     pub last_bytes: usize,
 }
@@ -113,14 +118,10 @@ impl<L: Log> CommitLoop<L> {
     /// Commits a batch and releases its answers. Returns false if it was not written.
     fn commit(&mut self, batch: Batch, mut release: Release) -> bool {
         let entry = self.encode(&batch, &release.events);
-        let mut appended = self.tokio.block_on(self.log.append(&entry));
-        if let Err(AppendError::Full(cause)) = &appended {
-            self.make_room(cause);
-            appended = self.tokio.block_on(self.log.append(&entry));
-        }
-        match appended {
+        match self.append(&entry) {
             Ok(()) => {
                 self.position.set_committed(batch.number);
+                self.keep.set_committed(batch.number);
                 self.keys.apply(std::mem::take(&mut release.keys));
                 self.request_limits.apply(std::mem::take(&mut release.request_limits));
                 let late = release.take_late_answers();
@@ -152,6 +153,21 @@ impl<L: Log> CommitLoop<L> {
         }
     }
 
+    /// On a full disk, what is kept only for the newest backup is given up first.
+    fn append(&mut self, entry: &Entry) -> Result<(), AppendError> {
+        let mut appended = self.tokio.block_on(self.log.append(entry));
+        if matches!(appended, Err(AppendError::Full(_))) && self.keep.set_short_of_space(true) {
+            tracing::warn!("the disk is full: the log is no longer kept for the newest backup");
+            self.truncate();
+            appended = self.tokio.block_on(self.log.append(entry));
+        }
+        if let Err(AppendError::Full(cause)) = &appended {
+            self.make_room(cause);
+            appended = self.tokio.block_on(self.log.append(entry));
+        }
+        appended
+    }
+
     /// The disk is full: has everything applied and checkpointed in the space that is reserved, and reuses the
     /// segments with it.
     fn make_room(&mut self, cause: &str) {
@@ -173,12 +189,7 @@ impl<L: Log> CommitLoop<L> {
         let mut payload = Vec::with_capacity(self.last_bytes + self.last_bytes / 4);
         encoding::encode(batch, self.event_encoder.encode(events), &mut payload);
         self.last_bytes = payload.len();
-        Entry {
-            index: batch.number,
-            term: self.log.tip().term,
-            time: batch.now.0,
-            payload: payload.into(),
-        }
+        Entry { index: batch.number, term: self.term, time: batch.now.0, payload: payload.into() }
     }
 
     fn release(&self, release: Release) {
@@ -189,6 +200,7 @@ impl<L: Log> CommitLoop<L> {
 
     /// Proves that the last record was acknowledged, so that damage to it cannot be taken for a torn write.
     fn tidy(&mut self) {
+        self.keep.set_short_of_space(self.health.is_disk_full());
         match self.tokio.block_on(self.log.settle()) {
             Ok(()) | Err(AppendError::Full(_)) => {}
             Err(error) => (self.on_fatal)(&error.to_string()),
@@ -197,13 +209,13 @@ impl<L: Log> CommitLoop<L> {
         self.make_room_for_view();
     }
 
-    /// Gives up what the view no longer needs.
+    /// Gives up what neither the view nor the archive nor the newest backup needs.
     fn truncate(&mut self) {
-        let durable = self.position.durable();
-        if durable < self.log.first() {
+        let below = (self.position.durable() + 1).min(self.keep.keep_from());
+        if below <= self.log.first() {
             return;
         }
-        if let Err(error) = self.tokio.block_on(self.log.truncate(durable + 1)) {
+        if let Err(error) = self.tokio.block_on(self.log.truncate(below)) {
             tracing::warn!(%error, "old segments of the log could not be removed");
         }
     }
@@ -283,6 +295,8 @@ mod tests {
                 move |cause| causes.lock().unwrap().push(cause.to_owned())
             }),
             event_encoder: EventEncoder::default(),
+            keep: KeepRule::default(),
+            term: 1,
             last_bytes: 0,
         };
         let (sender, answer) = oneshot::channel();

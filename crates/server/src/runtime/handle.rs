@@ -7,6 +7,7 @@ use rota_engine::{Command, Engine, Enqueue, Fetch, Reply, WaiterId};
 use rota_model::envelope::NewJob;
 use rota_model::usage::{Usage, UsagePer};
 use rota_model::{DeadShardId, JobId, Millis, Seq, TenantId};
+use rota_storage::{ArchiveStatus, KeepRule};
 use rota_store::{
     AuditPage, AuditQuery, Body, Found, HistoryRow, ListPage, ListQuery, Period, Record, StoreError,
 };
@@ -41,6 +42,7 @@ pub struct Handle {
     pub(super) lookups: Arc<Lookups>,
     pub(super) position: Arc<ViewPosition>,
     pub(super) view_queue: Arc<ViewQueue>,
+    pub(super) keep: KeepRule,
 }
 
 impl Handle {
@@ -272,6 +274,12 @@ impl Handle {
     #[must_use]
     pub fn view_lag(&self) -> ViewLag {
         ViewLag { batches: self.position.lag(), bytes: self.view_queue.bytes() as u64 }
+    }
+
+    /// How far the archive of the log has come; `None` without one.
+    #[must_use]
+    pub fn archive_status(&self) -> Option<ArchiveStatus> {
+        self.keep.archive_status()
     }
 
     /// What was looked up on behalf of callers so far.

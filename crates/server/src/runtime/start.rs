@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use rota_engine::{Config, InFlight, KeyChange};
 use rota_log::Log;
+use rota_storage::KeepRule;
 use rota_store::{Batch, StoreError, View};
 use tokio::runtime::Handle as Tokio;
 use tokio::sync::mpsc;
@@ -54,6 +55,10 @@ pub struct Options {
     pub retention_batch: usize,
     /// Where pruned jobs of the dead letter are archived.
     pub archive: Archive,
+    /// The term of new records of the log.
+    pub term: u64,
+    /// How far back the log must reach for others than the view.
+    pub keep: KeepRule,
     /// Called with the cause when nothing more may be answered, because the store's state is unknown or
     /// damaged.
     pub on_fatal: Arc<dyn Fn(&str) + Send + Sync>,
@@ -161,6 +166,8 @@ impl Runtime {
             position: position.clone(),
             on_fatal: boxed(&options.on_fatal),
             event_encoder: EventEncoder::default(),
+            keep: options.keep.clone(),
+            term: options.term,
             last_bytes: 0,
         };
         let (engine, loaded) = tokio::task::block_in_place(|| view_loop.load())?;
@@ -213,6 +220,7 @@ impl Runtime {
             lookups,
             position,
             view_queue,
+            keep: options.keep,
         };
         let prefetch_stage = {
             let (mailbox, tokio) = (mailbox.clone(), tokio.clone());

@@ -52,8 +52,8 @@ impl TestRuntime {
         let directory = tempfile::tempdir().unwrap();
         let tokio = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let options = Options { reserve_bytes: 0, ..Options::default() };
-        let storage = rota_storage::open(directory.path(), options, &mut |_| ());
-        let Storage { log, view } = storage.unwrap();
+        let storage = rota_storage::open(directory.path(), &options, &mut |_| ());
+        let Storage { log, view, term } = storage.unwrap();
         let position = Arc::new(ViewPosition::new(log.tip().index));
         let queue = Arc::new(ViewQueue::new(1 << 20));
         let (mailbox, work) = (Arc::new(Mailbox::new(9, 1 << 20)), Arc::new(Queue::new(1)));
@@ -87,6 +87,8 @@ impl TestRuntime {
             position,
             on_fatal: Box::new(|cause| panic!("{cause}")),
             event_encoder: EventEncoder::default(),
+            keep: rota_storage::KeepRule::default(),
+            term,
             last_bytes: 0,
         };
         let (engine, loaded) = view_loop.load().unwrap();

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 pub struct Directory(TempDir);
 
 pub const OPTIONS: Options =
-    Options { durability: rota_model::Durability::Fsync, reserve_bytes: 0 };
+    Options { durability: rota_model::Durability::Fsync, reserve_bytes: 0, archive: None };
 
 impl Directory {
     pub fn new() -> Self {
@@ -35,7 +35,7 @@ impl Directory {
     }
 
     pub fn try_open(&self) -> Result<Storage, OpenError> {
-        open(self.path(), OPTIONS, &mut |_| ())
+        open(self.path(), &OPTIONS, &mut |_| ())
     }
 
     pub fn open(&self) -> Storage {
@@ -76,7 +76,7 @@ pub fn commit(storage: &mut Storage, numbers: std::ops::RangeInclusive<u64>, app
         let batch = batch(number);
         let mut payload = Vec::new();
         encoding::encode(&batch, &[], &mut payload);
-        let term = storage.log.tip().term;
+        let term = storage.term;
         let entry = Entry { index: number, term, time: batch.now.0, payload: payload.into() };
         ready(storage.log.append(&entry)).unwrap();
         if number <= applied {
@@ -97,10 +97,15 @@ pub fn batch(number: u64) -> Batch {
     Batch { number, now: Millis(number as i64), next_seq: Seq(0), event_count: 0, mutations }
 }
 
+/// The database of a data directory, opened without Rota.
+pub fn database(dir: &Path) -> Connection {
+    let (flags, vfs) = (OpenFlags::default(), rota_sqlite_pages::register().unwrap());
+    Connection::open_with_flags_and_vfs(dir.join("rota.db"), flags, vfs).unwrap()
+}
+
 /// The names of the batches that the view has a trace of.
 pub fn traces(directory: &Directory) -> u64 {
-    let (flags, vfs) = (OpenFlags::default(), rota_sqlite_pages::register().unwrap());
-    let conn = Connection::open_with_flags_and_vfs(directory.file("rota.db"), flags, vfs).unwrap();
+    let conn = database(directory.path());
     conn.query_row("SELECT count(*) FROM named WHERE name LIKE 'batch-%'", [], |row| {
         row.get::<_, i64>(0)
     })

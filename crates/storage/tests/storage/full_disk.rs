@@ -40,8 +40,8 @@ impl Drop for SmallDisk {
 fn a_view_catches_up_in_the_space_of_the_reserve() {
     let disk = SmallDisk::mount(16);
     let dir = disk.path().join("data");
-    let options = Options { durability: Durability::Fsync, reserve_bytes: 4 << 20 };
-    let mut storage = open(&dir, options, &mut |_| ()).unwrap();
+    let options = Options { durability: Durability::Fsync, reserve_bytes: 4 << 20, archive: None };
+    let mut storage = open(&dir, &options, &mut |_| ()).unwrap();
     commit(&mut storage, 1..=2_000, 0);
     drop(storage);
     // Everything else is full.
@@ -49,7 +49,7 @@ fn a_view_catches_up_in_the_space_of_the_reserve() {
     let chunk = vec![7; 16 << 10];
     while std::io::Write::write_all(&mut ballast, &chunk).is_ok() {}
     drop(ballast);
-    let storage = open(&dir, options, &mut |_| ()).unwrap();
+    let storage = open(&dir, &options, &mut |_| ()).unwrap();
     assert_eq!(storage.log.tip().index, 2_000);
     ready(storage.log.close()).unwrap();
 }

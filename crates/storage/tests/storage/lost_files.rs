@@ -75,8 +75,8 @@ fn without_syncs_a_log_that_lost_its_end_is_begun_anew() {
     torn[(kept - 4) * 512..].fill(0);
     fs::write(directory.log().join(&old[0]), torn).unwrap();
     assert!(directory.try_open().is_err(), "with syncs, that is damage");
-    let options = Options { durability: Durability::Os, reserve_bytes: 0 };
-    let mut storage = open(directory.path(), options, &mut |_| ()).unwrap();
+    let options = Options { durability: Durability::Os, reserve_bytes: 0, archive: None };
+    let mut storage = open(directory.path(), &options, &mut |_| ()).unwrap();
     commit(&mut storage, 10..=11, 11);
     close(storage);
     assert_eq!(traces(&directory), 11);

@@ -5,6 +5,8 @@
 
 mod directory;
 mod full_disk;
+mod keep;
 mod lost_files;
 mod replay;
 mod restore;
+mod until;

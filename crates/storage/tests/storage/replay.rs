@@ -14,7 +14,7 @@ fn a_view_that_is_behind_is_brought_up_to_date() {
         assert_eq!(directory.applied(), applied);
         let mut last = None;
         let storage =
-            open(directory.path(), OPTIONS, &mut |progress| last = Some(progress)).unwrap();
+            open(directory.path(), &OPTIONS, &mut |progress| last = Some(progress)).unwrap();
         assert_eq!(last, Some(Progress { applied: 40, last: 40 }));
         assert_eq!((storage.log.tip().index, directory.applied()), (40, 40));
         assert_eq!(traces(&directory), 40, "each record once");

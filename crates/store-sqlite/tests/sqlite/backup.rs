@@ -23,7 +23,7 @@ fn a_backup_is_one_consistent_file() {
         directory.path(),
         &target,
         false,
-        || Ok(Snapshot::of_directory(directory.path())?),
+        || Ok(Snapshot::of_directory(directory.path())?.into()),
         &mut |stage| {
             // The server writes during the copy.
             block_on(store.apply(&[batch(next, vec![insert(JOBS + next)])])).unwrap();
@@ -76,13 +76,14 @@ fn progress_reaches_the_total() {
         directory.path(),
         &target,
         false,
-        || Ok(Snapshot::of_directory(directory.path())?),
+        || Ok(Snapshot::of_directory(directory.path())?.into()),
         &mut |stage| steps.push(stage),
     )
     .unwrap();
     assert!(steps.len() > 3, "{steps:?}");
     assert_eq!(steps.pop(), Some(Stage::Checking));
-    let all = copied.bytes;
+    // The last page is added to the complete copy: it names the last record of the log.
+    let all = copied.bytes - 8192;
     assert_eq!(steps.pop(), Some(Stage::Copying { done: all, total: all }));
     let Stage::Copying { done, .. } = steps[0] else { panic!("{steps:?}") };
     assert!(done > 0 && done < all);
@@ -108,7 +109,7 @@ fn a_file_created_during_the_copy_is_kept() {
         directory.path(),
         &target,
         false,
-        || Ok(Snapshot::of_directory(directory.path())?),
+        || Ok(Snapshot::of_directory(directory.path())?.into()),
         &mut |_| {
             fs::write(&target, "precious").unwrap();
         },
@@ -199,7 +200,7 @@ fn into(directory: &Directory, target: &Path, overwrite: bool) -> Result<Copied,
         directory.path(),
         target,
         overwrite,
-        || Ok(Snapshot::of_directory(directory.path())?),
+        || Ok(Snapshot::of_directory(directory.path())?.into()),
         &mut |_| {},
     )
 }

@@ -223,8 +223,8 @@ fn directory_status_reports_the_server_without_blocking_it() {
     assert!(seen.wal_bytes > 0 && seen.database_bytes > 0 && seen.free_bytes.is_some());
     block_on(store.close()).unwrap();
     assert_eq!(directory_status(directory.path()).unwrap().server, Server::Stopped);
-    fs::write(directory.file("rota.db.restoring"), b"x").unwrap();
-    assert_eq!(directory_status(directory.path()).unwrap().partial_files, ["rota.db.restoring"]);
+    fs::write(directory.file("rota.restoring"), b"x").unwrap();
+    assert_eq!(directory_status(directory.path()).unwrap().partial_files, ["rota.restoring"]);
     assert!(directory_status(&directory.path().join("missing")).is_err());
 }
 

@@ -94,7 +94,7 @@ fn a_backup_aborts_before_the_log_fills_the_disk() {
         disk.path(),
         &target,
         false,
-        || Ok(Snapshot::of_directory(disk.path())?),
+        || Ok(Snapshot::of_directory(disk.path())?.into()),
         &mut |_| {
             for _ in 0..60 {
                 number += 1;
@@ -132,7 +132,7 @@ fn a_full_disk_can_be_backed_up_to_another() {
         disk.path(),
         &target,
         false,
-        || Ok(Snapshot::of_directory(disk.path())?),
+        || Ok(Snapshot::of_directory(disk.path())?.into()),
         &mut |_| {},
     )
     .unwrap();

@@ -292,7 +292,7 @@ fn the_write_ahead_log_of_an_older_file_is_not_lost() {
 fn an_older_file_is_backed_up_and_restored_as_it_is() {
     let directory = older(FORMAT - 1);
     let (file, target) = (directory.file("copy.db"), Directory::new());
-    let snapshot = || Ok(Snapshot::of_directory(directory.path())?);
+    let snapshot = || Ok(Snapshot::of_directory(directory.path())?.into());
     backup(directory.path(), &file, false, snapshot, &mut |_| ()).unwrap();
     assert!(!has_checksums(&file).unwrap());
     restore(&file, target.path(), false, &mut |_| ()).unwrap();

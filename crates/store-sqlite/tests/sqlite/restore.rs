@@ -42,7 +42,7 @@ fn an_existing_database_is_replaced_only_on_request() {
     let error = into(&directory, &file, false).unwrap_err();
     assert!(matches!(error, CopyError::Exists { .. }), "{error}");
     assert_eq!(fs::read(directory.file("rota.db")).unwrap(), before);
-    assert!(!directory.file("rota.db.restoring").exists());
+    assert!(!directory.file("rota.restoring").exists());
 
     let restored = into(&directory, &file, true).unwrap();
     let [replaced] = &restored.replaced_files[..] else { panic!("{restored:?}") };
@@ -195,8 +195,14 @@ fn backed_up() -> (TempDir, PathBuf) {
     let keep = TempDir::new().unwrap();
     let file = keep.path().join("copy.db");
     let closed = closed();
-    backup(closed.path(), &file, false, || Ok(Snapshot::of_directory(closed.path())?), &mut |_| {})
-        .unwrap();
+    backup(
+        closed.path(),
+        &file,
+        false,
+        || Ok(Snapshot::of_directory(closed.path())?.into()),
+        &mut |_| {},
+    )
+    .unwrap();
     (keep, file)
 }
 

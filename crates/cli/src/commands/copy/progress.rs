@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{BinaryBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rota_store_sqlite::Stage;
 
-use crate::output::remark;
+use crate::output::{grouped, remark};
 
 /// Progress on standard error: a bar on a terminal, otherwise an occasional line.
 pub(in crate::commands) struct Progress {
@@ -50,6 +50,15 @@ impl Progress {
                 if self.way == Way::Lines && self.last.elapsed() >= BETWEEN_LINES {
                     self.last = Instant::now();
                     remark(&self.line(done, total));
+                }
+            }
+            Stage::Applying { index } => {
+                self.bar.set_style(style(SPINNER));
+                self.bar.set_message(format!("applying the log: record {}", grouped(index)));
+                self.bar.tick();
+                if self.way == Way::Lines && self.last.elapsed() >= BETWEEN_LINES {
+                    self.last = Instant::now();
+                    remark(&format!("applying the log: record {}", grouped(index)));
                 }
             }
             Stage::Checking => {

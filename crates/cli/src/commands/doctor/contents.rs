@@ -36,8 +36,9 @@ pub(super) fn look(snapshot: &Snapshot, dir: &Path, depth: Depth) -> Vec<Finding
 /// Advice if the file cannot be used.
 pub(super) fn restore(dir: &Path) -> String {
     format!(
-        "Stop the server, then bring the last backup back: `rota restore FILE --data {} --replace`. \
-         The damaged database is kept beside it.",
+        "Stop the server, then rebuild it: `rota doctor --repair --data {0}`; it shows what would be lost and asks \
+         first. Or bring the last backup back: `rota restore FILE --data {0} --replace`. The damaged database is kept \
+         beside it.",
         dir.display()
     )
 }

@@ -8,7 +8,7 @@ use rota_store_sqlite::check::Depth;
 use rota_store_sqlite::{DirectoryStatus, FORMAT, OpenError, Server, Snapshot, directory_status};
 
 use super::finding::Finding;
-use super::{contents, log};
+use super::{contents, log, safety};
 
 /// A server alone does not produce a write-ahead log of this size.
 const LONG_WAL: u64 = 256 << 20;
@@ -29,6 +29,7 @@ pub(super) fn look(settings: &Settings, depth: Depth) -> Vec<Finding> {
             findings.push(format(&snapshot));
             findings.extend(log::look(&snapshot, dir, seen.server != Server::Stopped));
             findings.extend(contents::look(&snapshot, dir, depth));
+            findings.extend(safety::look(dir, settings.archive.as_deref(), depth));
         }
         Err(error) => findings.push(unopened(dir, &error)),
     }

@@ -4,7 +4,9 @@ mod contents;
 mod data;
 mod finding;
 mod log;
+mod repair;
 mod report;
+mod safety;
 mod server;
 mod work;
 
@@ -27,6 +29,7 @@ Examples:
   rota doctor --data /var/lib/rota              another directory, in use or not
   rota doctor --url http://10.0.0.7:8080 --json another server, for scripts
   rota doctor --quick                           does not compare every index with its table
+  rota doctor --repair --data /var/lib/rota     rebuild what is damaged; asks first
 
 Exit code 0: nothing, or only warnings. 1: problems. 3: no answer from the server at --url.";
 
@@ -43,6 +46,9 @@ pub(crate) struct Doctor {
     url: Option<String>,
 
     #[command(flatten)]
+    repair: repair::RepairArgs,
+
+    #[command(flatten)]
     access: Access,
 
     #[command(flatten)]
@@ -52,6 +58,9 @@ pub(crate) struct Doctor {
 impl Doctor {
     pub async fn run(self) -> Result<(), Failure> {
         let settings = self.local.settings()?;
+        if self.repair.is_asked_for() {
+            return self.repair.run(&settings, self.local.json);
+        }
         let client = self.access.client(&self.url.clone().unwrap_or_else(|| url_of(&settings)))?;
         let mut report = Report::default();
         self.look_at_data(&settings, &mut report);

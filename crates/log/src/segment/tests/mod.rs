@@ -3,12 +3,14 @@
 //! A random test prints its seed when it fails. The last module plants bugs and shows that the others
 //! find them.
 
+mod archive;
 mod archived;
 mod bit_flips;
 mod damage_kinds;
 mod every_call_fails;
 mod found_records;
 mod full_disk;
+mod history;
 mod places;
 mod planted_bugs;
 mod power_cuts;

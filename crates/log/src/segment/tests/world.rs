@@ -133,7 +133,7 @@ impl History {
     /// What the caller has without the log.
     pub(super) fn base(&self) -> Base {
         let index = self.needed - 1;
-        Base { index, term: self.term_at(index) }
+        Base { index, term: self.term_at(index), checksum: 0 }
     }
 
     fn term_at(&self, index: u64) -> u64 {

@@ -51,6 +51,7 @@ use rota_model::envelope::{Rules, Sender, Tenancy};
 use rota_model::time::Present;
 use rota_model::{Millis, PoolName, QueueName, Scope, Seq, TenantId, WorkerId};
 use rota_settings::{Isolation, Settings, TenantSource};
+use rota_storage::ArchiveStatus;
 use tokio::sync::Mutex;
 
 pub(super) use authentication::is_public;
@@ -185,6 +186,11 @@ impl App {
     /// How far the view is behind the log.
     pub(super) fn view_lag(&self) -> ViewLag {
         self.handle.view_lag()
+    }
+
+    /// How far the archive of the log has come; `None` without one.
+    pub(super) fn archive_status(&self) -> Option<ArchiveStatus> {
+        self.handle.archive_status()
     }
 
     /// What was looked up on behalf of callers so far.

@@ -9,6 +9,7 @@ use rota_engine::{
 };
 
 use rota_model::JobType;
+use rota_storage::ArchiveStatus;
 
 use super::labels::{Key, Keys};
 use crate::http::error::ApiError;
@@ -46,6 +47,8 @@ pub(super) struct Figures {
     pub clock_ahead_ms: u64,
     /// Reads that failed because what they needed is damaged.
     pub damaged_reads: u64,
+    /// How far the archive of the log has come, if there is one.
+    pub archive: Option<ArchiveStatus>,
     /// TLS handshakes that failed, and those that were not tried because of that.
     pub handshakes: (u64, u64),
 }
@@ -78,6 +81,7 @@ pub(super) async fn gather(app: &Access, keys: &mut Keys) -> Result<Figures, Api
         view_lag: app.view_lag(),
         clock_ahead_ms: app.clock().now().ahead_ms,
         damaged_reads: app.health.damaged_reads(),
+        archive: app.archive_status(),
         ..Figures::default()
     };
     figures.handshakes = app.handshakes.counts();

@@ -27,6 +27,7 @@ pub(super) fn render(figures: &Figures, size: usize) -> String {
     lookups(&mut page, figures);
     view_lag(&mut page, figures);
     clock(&mut page, figures);
+    archive(&mut page, figures);
     page.into_text()
 }
 
@@ -325,6 +326,17 @@ fn clock(page: &mut Page, figures: &Figures) {
     let help = "How far the server's time is ahead of the wall clock, after that was set back.";
     let ahead = figures.clock_ahead_ms as f64 / 1_000.0;
     page.gauge("rota_clock_ahead_seconds", help).add(&Tags::default(), ahead);
+}
+
+fn archive(page: &mut Page, figures: &Figures) {
+    let Some(archive) = &figures.archive else { return };
+    let none = Tags::default();
+    let help = "Committed records of the log that are not in the archive yet.";
+    page.gauge("rota_archive_lag_records", help).count(&none, archive.behind());
+    let help = "Whether the last attempt to archive the log failed (0 or 1).";
+    page.gauge("rota_archive_failing", help).count(&none, u64::from(archive.failure.is_some()));
+    let help = "Attempts to archive the log that failed.";
+    page.counter("rota_archive_failures_total", help).count(&none, archive.failures);
 }
 
 fn lookups(page: &mut Page, figures: &Figures) {
