@@ -125,6 +125,9 @@ fn damage_on_a_running_server_fails_the_requests_that_meet_it() {
         let answer = wire.post("/ojs/v1/workers/ack", &json!({"job_id": id})).unwrap();
         assert_eq!(answer.status, 200, "{}", answer.text());
     }
+    let ack = json!({"job_id": enqueued[DAMAGED]["id"]});
+    let answer = wire.post("/ojs/v1/workers/ack", &ack).unwrap();
+    assert_eq!(answer.json()["error"]["code"], "data_damaged", "{}", answer.text());
     let metrics = wire.get("/metrics").unwrap().text();
     let count = metrics.lines().find_map(|line| line.strip_prefix("rota_damaged_reads_total "));
     assert!(count.is_some_and(|count| count != "0"), "{count:?}");

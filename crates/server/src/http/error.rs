@@ -264,6 +264,7 @@ impl From<Unavailable> for ApiError {
             Unavailable::Busy => "busy",
             Unavailable::DiskFull => "disk_full",
             Unavailable::NotWritten => "not_written",
+            Unavailable::Damaged => "damaged",
             Unavailable::ShuttingDown => "shutting_down",
         };
         let error =
@@ -277,6 +278,7 @@ impl From<Unavailable> for ApiError {
                 Unavailable::NotWritten => {
                     Self::busy("The change could not be written to disk and did not happen.")
                 }
+                Unavailable::Damaged => Self::damaged(),
                 Unavailable::ShuttingDown => Self::busy("The server is shutting down."),
             };
         error.detail("reason", reason)

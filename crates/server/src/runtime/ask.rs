@@ -59,6 +59,8 @@ pub enum Unavailable {
     DiskFull,
     /// The commit was rolled back, so the change did not happen.
     NotWritten,
+    /// What had to be read for the request is damaged.
+    Damaged,
     ShuttingDown,
 }
 

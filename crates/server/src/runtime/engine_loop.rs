@@ -171,6 +171,12 @@ impl EngineLoop {
             }
             return;
         }
+        if matches!(facts, Facts::Damaged) {
+            if let Some(responder) = responder {
+                let _ = responder.send(Answer::Unavailable(Unavailable::Damaged));
+            }
+            return;
+        }
         match self.prepare(ask, facts, caller.as_ref()) {
             Prepared::Command(resolved) => self.apply_resolved(resolved, None, responder),
             Prepared::Act(resolved, act) => self.apply_resolved(resolved, Some(&act), responder),

@@ -19,6 +19,8 @@ pub(super) enum Facts {
     Overdue(Overdue),
     DueReplays(Vec<DueReplay>),
     OldestAudit(Vec<AuditStub>),
+    /// What was to be read is damaged.
+    Damaged,
 }
 
 impl Facts {

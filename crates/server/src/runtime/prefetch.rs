@@ -9,9 +9,10 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use rota_engine::Pin;
 use rota_model::{JobId, Millis};
-use rota_store::{Reader, StoreError};
+use rota_store::{Found, Reader, StoreError};
 use tokio::runtime::Handle as Tokio;
 
+use super::Health;
 use super::ask::Request;
 use super::facts::{Facts, FoundJobs};
 use super::fair_queue::{Bounds, FairQueue};
@@ -128,12 +129,14 @@ impl Prefetches {
     }
 }
 
-/// Serves requests until the engine thread closes the stage. Calls `on_fatal` if the view cannot be read.
+/// Serves requests until the engine thread closes the stage. A request that meets damage fails; if the view cannot be
+/// read at all, this calls `on_fatal`.
 pub(super) fn run<R: Reader>(
     mut reader: R,
     prefetches: &Prefetches,
     mailbox: &Mailbox,
     tokio: &Tokio,
+    health: &Health,
     on_fatal: &dyn Fn(&str),
 ) {
     loop {
@@ -142,7 +145,11 @@ pub(super) fn run<R: Reader>(
             break;
         }
         match tokio.block_on(read(&mut reader, round)) {
-            Ok(prefetched) => mailbox.put_prefetched(prefetched),
+            Ok(prefetched) => {
+                let is_damaged = |one: &&Prefetched| matches!(one.facts, Facts::Damaged);
+                prefetched.iter().filter(is_damaged).for_each(|_| health.count_damaged_read());
+                mailbox.put_prefetched(prefetched);
+            }
             Err(error) => {
                 on_fatal(&error.message);
                 break;
@@ -158,32 +165,58 @@ pub(super) async fn read<R: Reader>(
     reader: &mut R,
     round: Vec<Prefetch>,
 ) -> Result<Vec<Prefetched>, StoreError> {
+    let mut found = resolve_all(reader, &round).await?.map(Vec::into_iter);
+    let mut prefetched = Vec::with_capacity(round.len());
+    for Prefetch { request, wanted, pin } in round {
+        let facts = match (&wanted, &mut found) {
+            (Wanted::Jobs(ids), Some(found)) => Ok(facts_of(found.by_ref().take(ids.len()))),
+            _ => read_one(reader, wanted).await,
+        };
+        let facts = match facts {
+            Err(error) if error.damaged => {
+                tracing::error!(
+                    cause = error.message,
+                    "damage in the database: a lookup failed; run `rota doctor`"
+                );
+                Facts::Damaged
+            }
+            facts => facts?,
+        };
+        prefetched.push(Prefetched { request, facts, pin });
+    }
+    Ok(prefetched)
+}
+
+/// All jobs that a round names; `None` if one of them is damaged, and each request must be looked at alone.
+async fn resolve_all<R: Reader>(
+    reader: &mut R,
+    round: &[Prefetch],
+) -> Result<Option<Vec<Option<Found>>>, StoreError> {
     let ids = round.iter().filter_map(|prefetch| match &prefetch.wanted {
         Wanted::Jobs(ids) => Some(ids),
         _ => None,
     });
     let ids: Vec<JobId> = ids.flatten().copied().collect();
-    let mut found = match ids.is_empty() {
-        true => Vec::new(),
-        false => reader.resolve(&ids).await?,
+    if ids.is_empty() {
+        return Ok(Some(Vec::new()));
     }
-    .into_iter();
-    let mut prefetched = Vec::with_capacity(round.len());
-    for Prefetch { request, wanted, pin } in round {
-        let facts = match wanted {
-            Wanted::Jobs(ids) => {
-                let jobs = found.by_ref().take(ids.len()).flatten();
-                Facts::Jobs(jobs.map(|found| (found.id, found)).collect::<FoundJobs>())
-            }
-            Wanted::Overdue(now, limit) => Facts::Overdue(reader.overdue(now, limit).await?),
-            Wanted::DueReplays(now, limit) => {
-                Facts::DueReplays(reader.due_replays(now, limit).await?)
-            }
-            Wanted::OldestAudit(limit) => Facts::OldestAudit(reader.oldest_audit(limit).await?),
-        };
-        prefetched.push(Prefetched { request, facts, pin });
+    match reader.resolve(&ids).await {
+        Err(error) if error.damaged => Ok(None),
+        found => found.map(Some),
     }
-    Ok(prefetched)
+}
+
+async fn read_one<R: Reader>(reader: &mut R, wanted: Wanted) -> Result<Facts, StoreError> {
+    Ok(match wanted {
+        Wanted::Jobs(ids) => facts_of(reader.resolve(&ids).await?.into_iter()),
+        Wanted::Overdue(now, limit) => Facts::Overdue(reader.overdue(now, limit).await?),
+        Wanted::DueReplays(now, limit) => Facts::DueReplays(reader.due_replays(now, limit).await?),
+        Wanted::OldestAudit(limit) => Facts::OldestAudit(reader.oldest_audit(limit).await?),
+    })
+}
+
+fn facts_of(found: impl Iterator<Item = Option<Found>>) -> Facts {
+    Facts::Jobs(found.flatten().map(|found| (found.id, found)).collect::<FoundJobs>())
 }
 
 #[cfg(test)]

@@ -223,9 +223,11 @@ impl Runtime {
             keep: options.keep,
         };
         let prefetch_stage = {
-            let (mailbox, tokio) = (mailbox.clone(), tokio.clone());
+            let (mailbox, tokio, health) = (mailbox.clone(), tokio.clone(), health.clone());
             let on_fatal = boxed(&options.on_fatal);
-            move || prefetch::run(prefetch_reader, &prefetches, &mailbox, &tokio, &on_fatal)
+            move || {
+                prefetch::run(prefetch_reader, &prefetches, &mailbox, &tokio, &health, &on_fatal)
+            }
         };
         let threads = vec![
             spawn_critical("rota-engine", &options.on_fatal, move || engine_loop.run())?,
