@@ -28,7 +28,11 @@ pub enum Capped {
     RateLimits,
     Pools,
     Workers,
+    /// Bytes of what workers say about themselves.
+    WorkerBytes,
     Schedules,
+    /// Bytes of schedules.
+    ScheduleBytes,
     /// Unfinished runs of schedules.
     ScheduleRuns,
     WaitingFetches,
@@ -149,22 +153,33 @@ impl CapCounter {
     }
 
     pub fn add(&mut self, tenant: Option<&TenantId>) {
-        self.all += 1;
+        self.add_many(tenant, 1);
+    }
+
+    pub(crate) fn add_many(&mut self, tenant: Option<&TenantId>, more: usize) {
+        if more == 0 {
+            return;
+        }
+        self.all += more;
         let Some(tenant) = tenant else { return };
         match self.by_tenant.get_mut(tenant) {
-            Some(count) => *count += 1,
+            Some(count) => *count += more,
             None => {
-                self.by_tenant.insert(tenant.clone(), 1);
+                self.by_tenant.insert(tenant.clone(), more);
             }
         }
     }
 
     pub fn remove(&mut self, tenant: Option<&TenantId>) {
-        debug_assert!(self.all > 0, "only what was added is removed");
-        self.all -= 1;
+        self.remove_many(tenant, 1);
+    }
+
+    pub(crate) fn remove_many(&mut self, tenant: Option<&TenantId>, fewer: usize) {
+        debug_assert!(self.all >= fewer, "only what was added is removed");
+        self.all -= fewer;
         let Some(tenant) = tenant else { return };
         let Some(count) = self.by_tenant.get_mut(tenant) else { return };
-        *count -= 1;
+        *count -= fewer;
         if *count == 0 {
             self.by_tenant.remove(tenant);
         }

@@ -93,7 +93,11 @@ pub enum Command<J = Target> {
     RemoveCron(CronName),
     EnableCron(CronName, bool),
     /// Start a run of a schedule now, even if it is disabled.
-    TriggerCron(CronName),
+    TriggerCron {
+        name: CronName,
+        /// Size of the job, roughly. The engine does not read it; tenants share commits by such sizes.
+        bytes: usize,
+    },
     /// Add an API key. Adding the same key again changes nothing.
     CreateKey(Box<ApiKey>),
     RotateKey(Box<RotateKey>),

@@ -82,7 +82,11 @@ pub struct Caps {
     pub rate_keys_per_tenant: usize,
     pub pools: Cap,
     pub workers: Cap,
+    /// Bytes of what workers say about themselves, as JSON.
+    pub worker_bytes: Cap,
     pub schedules: Cap,
+    /// Bytes of schedules, as stored.
+    pub schedule_bytes: Cap,
     pub schedule_runs: Cap,
     pub waiting_fetches: Cap,
     pub waiting_enqueues: Cap,
@@ -103,7 +107,9 @@ impl Default for Caps {
             rate_keys_per_tenant: 10_000,
             pools: cap(10_000, 100),
             workers: cap(100_000, 10_000),
+            worker_bytes: cap(256 << 20, 16 << 20),
             schedules: cap(10_000, 1_000),
+            schedule_bytes: cap(64 << 20, 4 << 20),
             schedule_runs: cap(100_000, 10_000),
             waiting_fetches: cap(7_000, 700),
             waiting_enqueues: cap(1_000, 100),

@@ -13,6 +13,7 @@ use crate::cron_history::CronHistory;
 pub(crate) struct Cron {
     pub schedule: Schedule,
     pub row: CronRow,
+    pub state: CronState,
     /// Size of the stored row.
     pub row_bytes: u64,
     /// The next run that is skipped because its local time does not exist (DST).
@@ -21,13 +22,12 @@ pub(crate) struct Cron {
     pub runs: BTreeSet<Seq>,
 }
 
-/// A schedule, as stored.
+/// What a schedule was registered with, as stored. It may be large, and is written only when it changes.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct CronRow {
     pub expression: String,
     pub timezone: String,
     pub overlap: Overlap,
-    pub enabled: bool,
     pub class: Class,
     pub body: String,
     /// See [`CronSpec::proven`].
@@ -35,15 +35,23 @@ pub(crate) struct CronRow {
     pub proven: bool,
     pub shown: String,
     pub created: Millis,
+}
+
+/// What changes with every run, in a row of its own. Until format 11, it was part of [`CronRow`].
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct CronState {
+    #[serde(default)]
+    pub enabled: bool,
     pub last_run: Option<Millis>,
     pub next_run: Option<Millis>,
+    #[serde(default)]
     pub run_count: u64,
     /// Skipped runs, for any reason.
     #[serde(default)]
     pub skip_count: u64,
     /// When the next run was last computed. Skipped times up to here have been reported.
     #[serde(default)]
-    planned: Option<Millis>,
+    pub planned: Option<Millis>,
     #[serde(default, skip_serializing_if = "CronHistory::is_empty")]
     pub history: CronHistory,
 }
@@ -106,51 +114,57 @@ impl Cron {
             expression: spec.expression.clone(),
             timezone: spec.timezone.clone(),
             overlap: spec.overlap,
-            enabled: spec.enabled,
             class: spec.class.clone(),
             body: text(&spec.body),
             proven: spec.proven,
             shown: text(&spec.shown),
             created: now,
-            last_run: None,
-            next_run: None,
-            run_count: 0,
-            skip_count: 0,
-            planned: None,
-            history: CronHistory::default(),
         };
-        let mut cron = Self::restored(spec.schedule.clone(), row);
+        let state = CronState { enabled: spec.enabled, ..CronState::default() };
+        let mut cron = Self::restored(spec.schedule.clone(), row, state);
         cron.plan(now);
         cron
     }
 
-    pub fn restored(schedule: Schedule, mut row: CronRow) -> Self {
+    pub fn restored(schedule: Schedule, mut row: CronRow, state: CronState) -> Self {
         // Older rows have no braces around the members.
         if !row.shown.starts_with('{') {
             row.shown = format!("{{{}}}", row.shown);
         }
-        let mut cron = Self { schedule, row, row_bytes: 0, next_skip: None, runs: BTreeSet::new() };
+        let runs = BTreeSet::new();
+        let mut cron = Self { schedule, row, state, row_bytes: 0, next_skip: None, runs };
         cron.find_next_skip();
         cron
     }
 
+    /// The state was in a row of its own.
+    pub fn restore_state(&mut self, state: CronState) {
+        self.state = state;
+        self.find_next_skip();
+    }
+
+    /// The row in its stored form.
+    pub fn stored_row(&self) -> Vec<u8> {
+        serde_json::to_vec(&self.row).expect("rows are plain data")
+    }
+
     /// Computes the next run after `now`.
     pub fn plan(&mut self, now: Millis) {
-        let anchor = self.row.last_run.unwrap_or(self.row.created);
-        self.row.next_run = self
-            .row
+        let anchor = self.state.last_run.unwrap_or(self.row.created);
+        self.state.next_run = self
+            .state
             .enabled
             .then(|| self.schedule.next_after(now, anchor))
             .flatten()
             .map(|occurrence| occurrence.at);
-        self.row.planned = Some(now);
+        self.state.planned = Some(now);
         self.find_next_skip();
     }
 
     fn find_next_skip(&mut self) {
-        let until = self.row.next_run.unwrap_or(Millis::MAX);
+        let until = self.state.next_run.unwrap_or(Millis::MAX);
         let next = || self.schedule.next_skip(self.planned(), until);
-        self.next_skip = self.row.enabled.then(next).flatten();
+        self.next_skip = self.state.enabled.then(next).flatten();
     }
 
     /// Times since the last plan that do not exist (DST), up to now.
@@ -159,12 +173,12 @@ impl Cron {
     }
 
     fn planned(&self) -> Millis {
-        self.row.planned.or(self.row.last_run).unwrap_or(self.row.created)
+        self.state.planned.or(self.state.last_run).unwrap_or(self.row.created)
     }
 
     /// When the schedule is due: for a run, or to report a skipped one.
     pub fn wake_at(&self) -> Option<Millis> {
-        self.row.next_run.into_iter().chain(self.next_skip).min()
+        self.state.next_run.into_iter().chain(self.next_skip).min()
     }
 
     pub fn view(&self, name: &CronName) -> CronView {
@@ -176,13 +190,13 @@ impl Cron {
             expression: self.row.expression.clone(),
             timezone: self.row.timezone.clone(),
             overlap: self.row.overlap,
-            enabled: self.row.enabled,
+            enabled: self.state.enabled,
             shown: self.row.shown.clone().into(),
             created: self.row.created,
-            last_run: self.row.last_run,
-            next_run: self.row.next_run,
-            run_count: self.row.run_count,
-            skip_count: self.row.skip_count,
+            last_run: self.state.last_run,
+            next_run: self.state.next_run,
+            run_count: self.state.run_count,
+            skip_count: self.state.skip_count,
         }
     }
 }
@@ -200,7 +214,6 @@ mod tests {
                 expression: "@hourly".into(),
                 timezone: "UTC".into(),
                 overlap: Overlap::Skip,
-                enabled: true,
                 class: Class {
                     queue: QueueName::default_queue(),
                     kind: JobType::parse("a").unwrap(),
@@ -212,14 +225,9 @@ mod tests {
                 proven: false,
                 shown: stored.into(),
                 created: Millis(0),
-                last_run: None,
-                next_run: None,
-                run_count: 0,
-                skip_count: 0,
-                planned: None,
-                history: CronHistory::default(),
             };
-            let cron = Cron::restored(Schedule::parse("@hourly", "UTC").unwrap(), row);
+            let schedule = Schedule::parse("@hourly", "UTC").unwrap();
+            let cron = Cron::restored(schedule, row, CronState::default());
             let shown = cron.view(&CronName::parse("a").unwrap()).shown;
             assert_eq!(shown, r#"{"type":"a","meta":{}}"#);
         }

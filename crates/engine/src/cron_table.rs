@@ -10,6 +10,7 @@ use crate::{Asker, Cap, CapCounter, CapReached, Capped};
 
 pub(crate) struct Crons {
     owned: CapCounter,
+    owned_bytes: CapCounter,
     owned_runs: CapCounter,
     all: BTreeMap<CronName, Cron>,
     by_time: BTreeSet<(Millis, CronName)>,
@@ -58,9 +59,10 @@ impl Names {
 }
 
 impl Crons {
-    pub fn new(cap: Cap, run_cap: Cap) -> Self {
+    pub fn new(cap: Cap, byte_cap: Cap, run_cap: Cap) -> Self {
         Self {
             owned: CapCounter::new(Capped::Schedules, cap),
+            owned_bytes: CapCounter::new(Capped::ScheduleBytes, byte_cap),
             owned_runs: CapCounter::new(Capped::ScheduleRuns, run_cap),
             all: BTreeMap::new(),
             by_time: BTreeSet::new(),
@@ -74,6 +76,14 @@ impl Crons {
     /// Whether the tenant may have one more schedule.
     pub fn check_cap(&self, asker: Asker<'_>) -> Result<(), CapReached> {
         self.owned.check(asker)
+    }
+
+    /// Whether the tenant's schedules may be larger by this many bytes.
+    pub fn check_byte_cap(&self, asker: Asker<'_>, more: u64) -> Result<(), CapReached> {
+        match more {
+            0 => Ok(()),
+            more => self.owned_bytes.check_many(asker, 0, as_count(more)),
+        }
     }
 
     /// Whether the tenant may have one more unfinished run.
@@ -121,7 +131,8 @@ impl Crons {
             self.by_time.insert((next, name.clone()));
         }
         self.owned.add(Some(&cron.row.class.tenant));
-        let (tenant, enabled) = (cron.row.class.tenant.clone(), cron.row.enabled);
+        self.owned_bytes.add_many(Some(&cron.row.class.tenant), as_count(cron.row_bytes));
+        let (tenant, enabled) = (cron.row.class.tenant.clone(), cron.state.enabled);
         self.names.of(enabled).insert(name.clone());
         self.by_tenant.entry(tenant).or_default().of(enabled).insert(name.clone());
         self.by_local.entry(name.local().into()).or_default().insert(name.clone());
@@ -135,7 +146,8 @@ impl Crons {
             self.by_time.remove(&(next, name.clone()));
         }
         self.owned.remove(Some(&cron.row.class.tenant));
-        let (tenant, enabled) = (&cron.row.class.tenant, cron.row.enabled);
+        self.owned_bytes.remove_many(Some(&cron.row.class.tenant), as_count(cron.row_bytes));
+        let (tenant, enabled) = (&cron.row.class.tenant, cron.state.enabled);
         self.names.of(enabled).remove(name);
         if let Some(names) = self.by_tenant.get_mut(tenant) {
             names.of(enabled).remove(name);
@@ -192,4 +204,8 @@ impl Crons {
     pub fn due(&self, now: Millis) -> Option<CronName> {
         self.by_time.first().filter(|(at, _)| *at <= now).map(|(_, name)| name.clone())
     }
+}
+
+fn as_count(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
 }

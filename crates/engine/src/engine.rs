@@ -101,7 +101,7 @@ impl Engine {
             active: Actives::new(hasher.clone()),
             timers: Timers::default(),
             deadlines: Deadlines::new(hasher.clone()),
-            workers: Workers::new(caps.workers),
+            workers: Workers::new(caps.workers, caps.worker_bytes),
             tenants: Tenants::default(),
             shards: Shards::default(),
             runtimes: Runtimes::new(hasher.clone()),
@@ -112,7 +112,7 @@ impl Engine {
             limit_owners: LimitOwners::new(caps.rate_limits),
             idle_limits: IdleLimits::default(),
             journal: Journal::default(),
-            crons: Crons::new(caps.schedules, caps.schedule_runs),
+            crons: Crons::new(caps.schedules, caps.schedule_bytes, caps.schedule_runs),
             dead_letters: DeadLetters::new(caps.error_types),
             audit_log: AuditLog::default(),
             request_limit_changes: RequestLimitChanges::default(),
@@ -168,7 +168,7 @@ impl Engine {
             Command::PutCron(spec) => self.put_cron(&spec),
             Command::RemoveCron(name) => self.remove_cron(&name),
             Command::EnableCron(name, enabled) => self.enable_cron(&name, enabled),
-            Command::TriggerCron(name) => self.trigger_cron(name),
+            Command::TriggerCron { name, .. } => self.trigger_cron(name),
             Command::Maintain { enabled, reason, expected_ms } => {
                 self.maintain(enabled, reason, expected_ms)
             }

@@ -35,6 +35,12 @@ pub struct Registration {
 }
 
 impl Registration {
+    /// Its size as JSON, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        serde_json::to_vec(self).expect("plain data").len()
+    }
+
     /// A registration with nothing but the worker's id.
     #[must_use]
     pub fn named(worker: WorkerId) -> Self {

@@ -130,7 +130,7 @@ impl Command<JobId> {
             Command::PutCron(spec) => Command::PutCron(spec),
             Command::RemoveCron(name) => Command::RemoveCron(name),
             Command::EnableCron(name, enabled) => Command::EnableCron(name, enabled),
-            Command::TriggerCron(name) => Command::TriggerCron(name),
+            Command::TriggerCron { name, bytes } => Command::TriggerCron { name, bytes },
             Command::Maintain { enabled, reason, expected_ms } => {
                 Command::Maintain { enabled, reason, expected_ms }
             }

@@ -12,6 +12,7 @@ use crate::{Asker, Cap, CapCounter, CapReached, Capped, Registration, WorkerStat
 
 pub(crate) struct Workers {
     owned: CapCounter,
+    owned_bytes: CapCounter,
     all: BTreeMap<WorkerId, Worker>,
     /// When to check a worker again, in monotonic ms. If it was seen since, the check is only
     /// postponed.
@@ -25,6 +26,8 @@ pub(crate) struct Workers {
 #[derive(Debug)]
 pub(crate) struct Worker {
     pub row: WorkerRow,
+    /// Size of the stored row.
+    row_bytes: usize,
     /// The state that it last reported.
     pub reported: Option<Directive>,
     pub last_seen: Millis,
@@ -49,7 +52,16 @@ pub(crate) struct WorkerRow {
 impl Worker {
     pub fn new(row: WorkerRow, last_seen: Millis, last_seen_mono: u64) -> Self {
         let queues = row.about.queues.as_slice().into();
-        Self { row, reported: None, last_seen, last_seen_mono, stale: false, queues, counted: None }
+        Self {
+            row,
+            row_bytes: 0,
+            reported: None,
+            last_seen,
+            last_seen_mono,
+            stale: false,
+            queues,
+            counted: None,
+        }
     }
 
     pub fn queues(&self) -> &Arc<[QueueName]> {
@@ -101,9 +113,10 @@ impl Worker {
 }
 
 impl Workers {
-    pub fn new(cap: Cap) -> Self {
+    pub fn new(cap: Cap, byte_cap: Cap) -> Self {
         Self {
             owned: CapCounter::new(Capped::Workers, cap),
+            owned_bytes: CapCounter::new(Capped::WorkerBytes, byte_cap),
             all: BTreeMap::new(),
             checks: BTreeSet::new(),
             by_tenant: BTreeMap::new(),
@@ -121,6 +134,29 @@ impl Workers {
         self.all.values_mut().filter(|worker| !worker.stale).for_each(|worker| {
             worker.last_seen_mono = mono;
         });
+    }
+
+    /// Whether a worker's row may have this size from now on.
+    pub fn check_byte_cap(
+        &self,
+        asker: Asker<'_>,
+        id: &WorkerId,
+        bytes: usize,
+    ) -> Result<(), CapReached> {
+        let current = self.all.get(id).map_or(0, |worker| worker.row_bytes);
+        match bytes.saturating_sub(current) {
+            0 => Ok(()),
+            more => self.owned_bytes.check_many(asker, 0, more),
+        }
+    }
+
+    /// A worker's row has this size from now on.
+    pub fn count_bytes(&mut self, id: &WorkerId, bytes: usize) {
+        let Some(worker) = self.all.get_mut(id) else { return };
+        let tenant = worker.row.about.tenant.as_ref();
+        self.owned_bytes.remove_many(tenant, worker.row_bytes);
+        self.owned_bytes.add_many(tenant, bytes);
+        worker.row_bytes = bytes;
     }
 
     pub fn get(&self, id: &WorkerId) -> Option<&Worker> {
@@ -153,6 +189,7 @@ impl Workers {
         }
         worker.counted.iter().for_each(|was| self.tallies.remove(worker.owner(), was));
         self.owned.remove(worker.row.about.tenant.as_ref());
+        self.owned_bytes.remove_many(worker.row.about.tenant.as_ref(), worker.row_bytes);
         if let Some(owner) = worker.owner()
             && let Some(ids) = self.by_tenant.get_mut(owner)
         {

@@ -250,7 +250,7 @@ impl Counts {
 pub enum RowKind {
     /// The configuration of a queue, and whether it is paused.
     Queue = 0,
-    /// A recurring schedule with its counters.
+    /// What a recurring schedule was registered with.
     Cron = 1,
     /// A registered worker.
     Worker = 2,
@@ -278,11 +278,13 @@ pub enum RowKind {
     DeadErrors = 13,
     /// The record of an API key.
     ApiKey = 14,
+    /// When a recurring schedule runs next, whether it is enabled, its counters and its recent history.
+    CronState = 15,
 }
 
 impl RowKind {
     /// Every kind, in the order of the codes.
-    pub const ALL: [RowKind; 15] = [
+    pub const ALL: [RowKind; 16] = [
         RowKind::Queue,
         RowKind::Cron,
         RowKind::Worker,
@@ -298,6 +300,7 @@ impl RowKind {
         RowKind::DeadShard,
         RowKind::DeadErrors,
         RowKind::ApiKey,
+        RowKind::CronState,
     ];
 
     /// The stored number. Codes are never reused.

@@ -193,10 +193,20 @@ settings! {
             "Maximum known workers.";
         workers_per_tenant: usize = number(1..=10_000_000), "10000",
             "Maximum workers of one tenant.";
+        worker_bytes: usize = size(KIB..=TIB), "256MiB",
+            "Maximum bytes of what all workers say about themselves: hosts, versions, queues, labels and metadata. \
+            Further registrations are rejected; heartbeats go on, and what they change is left out.";
+        worker_bytes_per_tenant: usize = size(KIB..=TIB), "16MiB",
+            "The same for the workers of one tenant.";
         crons: usize = number(1..=10_000_000), "10000",
             "Maximum cron schedules.";
         crons_per_tenant: usize = number(1..=10_000_000), "1000",
             "Maximum cron schedules of one tenant.";
+        cron_bytes: usize = size(KIB..=TIB), "64MiB",
+            "Maximum bytes of all cron schedules with their job templates, which are kept in memory. A template takes \
+            up about three times its size.";
+        cron_bytes_per_tenant: usize = size(KIB..=TIB), "4MiB",
+            "The same for the schedules of one tenant.";
         cron_runs: usize = number(1..=10_000_000), "100000",
             "Maximum unfinished cron runs; further runs are skipped.";
         cron_runs_per_tenant: usize = number(1..=10_000_000), "10000",

@@ -120,10 +120,10 @@ fn a_run_that_does_not_fit_is_skipped() {
     let server = shared();
     let (acme, _, size) = tenant_with_a_job(&server);
     let name = fresh("often");
-    let cron = json!({"name": name, "expression": "@every 1s",
+    let cron = json!({"name": name, "expression": "@every 1s", "overlap_policy": "allow",
         "job_template": {"type": "t", "args": [], "queue": fresh_queue()}});
-    limit(&server, &acme, size);
     caller(&server, &acme).post("/ojs/v1/cron", cron).expect(201);
+    limit(&server, &acme, size);
     let skipped = eventually("a run is skipped", || {
         let all = events(&server, "cron.skipped");
         all.into_iter().find(|event| event["data"].to_string().contains(&name))

@@ -123,6 +123,49 @@ fn schedules_of_a_tenant_are_capped() {
 }
 
 #[test]
+fn the_bytes_of_schedules_and_workers_of_a_tenant_are_capped() {
+    let server = start(&[
+        ("ROTA_LIMITS_CRON_BYTES_PER_TENANT", "8KiB"),
+        ("ROTA_LIMITS_WORKER_BYTES_PER_TENANT", "8KiB"),
+    ]);
+    let acme = caller(&server, "acme");
+    let large = |name: &str| {
+        let template = json!({"type": "t", "args": ["x".repeat(2_000)]});
+        json!({"name": name, "expression": "@hourly", "job_template": template})
+    };
+    acme.post(CRON, large("one")).expect(201);
+    let error = acme.post(CRON, large("two")).expect_error(422, "TENANT_LIMIT_EXCEEDED");
+    assert_has(&error, json!({"limit": "cron_bytes_per_tenant", "maximum": 8_192}));
+    acme.post(CRON, hourly("two")).expect(201);
+    let about = |name: &str| json!({"worker_id": name, "metadata": {"note": "x".repeat(5_000)}});
+    acme.post(REGISTER, about("a1")).expect(200);
+    let error = acme.post(REGISTER, about("a2")).expect_error(422, "TENANT_LIMIT_EXCEEDED");
+    assert_has(&error, json!({"limit": "worker_bytes_per_tenant", "maximum": 8_192}));
+    let beta = caller(&server, "beta");
+    beta.post(CRON, large("one")).expect(201);
+    beta.post(REGISTER, about("b1")).expect(200);
+}
+
+#[test]
+fn schedules_count_towards_max_bytes() {
+    let server = start(&[]);
+    put_tenant(&server, "acme", json!({"max_bytes": 10_000}));
+    let acme = caller(&server, "acme");
+    let with_args = |name: &str, bytes: usize| {
+        let template = json!({"type": "t", "args": ["x".repeat(bytes)]});
+        json!({"name": name, "expression": "@hourly", "job_template": template})
+    };
+    acme.post(CRON, with_args("one", 2_000)).expect(201);
+    let reply = acme.post(CRON, with_args("two", 2_000));
+    assert!(retry_after(&reply) > 0);
+    let error = reply.expect_error(429, "TENANT_LIMIT_EXCEEDED");
+    assert_has(&error, json!({"tenant_id": "acme", "limit": "max_bytes", "maximum": 10_000}));
+    acme.post(CRON, with_args("two", 10_000)).expect_error(422, "TENANT_LIMIT_EXCEEDED");
+    acme.delete("/ojs/v1/cron/one").expect(200);
+    acme.post(CRON, with_args("two", 2_000)).expect(201);
+}
+
+#[test]
 fn unfinished_runs_of_a_tenant_are_capped() {
     let server = start(&[("ROTA_LIMITS_CRON_RUNS_PER_TENANT", "2")]);
     let often = |tenant: &str| {

@@ -11,6 +11,7 @@ mod queue_bounds;
 mod rate_keys;
 mod retry_after;
 mod room_checks;
+mod schedule_bytes;
 mod tenant_limits;
 mod waiting;
 mod waiting_enqueues;

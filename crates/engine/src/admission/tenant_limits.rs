@@ -16,6 +16,18 @@ pub(super) struct ExceededLimit {
     maximum: u64,
 }
 
+impl ExceededLimit {
+    /// `None` for a refusal for another reason.
+    pub(super) fn of(refusal: &Refusal) -> Option<Self> {
+        match refusal {
+            Refusal::TenantLimit { tenant, limit, current, maximum, .. } => {
+                Some(Self { tenant: tenant.clone(), limit, current: *current, maximum: *maximum })
+            }
+            _ => None,
+        }
+    }
+}
+
 impl Engine {
     /// Refuses a batch that exceeds a hard limit; returns the soft limits that it exceeds.
     pub(super) fn check_tenant_limits(
@@ -36,10 +48,7 @@ impl Engine {
                 }
             };
             for refusal in refusals {
-                let Refusal::TenantLimit { limit, current, maximum, .. } = refusal else {
-                    continue;
-                };
-                let exceeded = ExceededLimit { tenant: (*id).clone(), limit, current, maximum };
+                let Some(exceeded) = ExceededLimit::of(&refusal) else { continue };
                 if !soft {
                     self.emit_tenant_limit_exceeded(exceeded, false);
                     return Err(refusal);
@@ -101,8 +110,8 @@ impl Engine {
         exceeded
     }
 
-    /// A refusal, if these jobs would exceed the tenant's stored bytes.
-    fn bytes_exceeded_by(
+    /// A refusal, if what is to be stored would exceed the tenant's stored bytes.
+    pub(super) fn bytes_exceeded_by(
         &self,
         id: &TenantId,
         maximum: Option<u64>,

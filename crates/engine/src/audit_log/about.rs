@@ -47,9 +47,9 @@ fn name_of(command: &Command) -> Option<Cow<'_, str>> {
         Command::PutLimit(put) => put.key.local().to_string().into(),
         Command::ClearLimit(key, _) => key.local().to_string().into(),
         Command::PutCron(spec) => spec.name.local().into(),
-        Command::RemoveCron(name) | Command::EnableCron(name, _) | Command::TriggerCron(name) => {
-            name.local().into()
-        }
+        Command::RemoveCron(name)
+        | Command::EnableCron(name, _)
+        | Command::TriggerCron { name, .. } => name.local().into(),
         Command::Deregister(worker, _)
         | Command::DropStaleWorker(worker)
         | Command::Direct(worker, _) => worker.local().into(),

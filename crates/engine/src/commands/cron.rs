@@ -8,7 +8,7 @@ use rota_model::{ClassId, CronName, Ending, JobId, Millis, Seq, State};
 
 use super::enqueue::EnqueuedBy;
 use crate::admission::Obstacle;
-use crate::cron::{Cron, Overlap};
+use crate::cron::{Cron, CronState, Overlap};
 use crate::scheduler::WaitingJob;
 use crate::{
     Accepted, CapReached, Capped, CronExecution, CronSpec, Engine, EventKind, Refusal, Reply,
@@ -77,21 +77,29 @@ impl Engine {
             }
         }
         let mut cron = Cron::new(spec, self.wall());
+        let old = self.crons.get(&spec.name);
+        if let Some(old) = old {
+            cron.row.created = old.row.created;
+            cron.state = CronState { enabled: spec.enabled, ..old.state.clone() };
+            cron.plan(self.wall());
+        }
+        let old_bytes = old.map_or(0, |old| old.row_bytes);
+        let json = cron.stored_row();
+        let more_bytes = (json.len() as u64).saturating_sub(old_bytes);
+        if let Err(refusal) = self.check_schedule_bytes(tenant, more_bytes) {
+            return Reply::Refused(refusal);
+        }
         if let Some(mut old) = self.crons.take(&spec.name) {
             self.count_schedule(&mut old, 0);
-            cron.row.created = old.row.created;
-            cron.row.last_run = old.row.last_run;
-            cron.row.run_count = old.row.run_count;
-            cron.row.skip_count = old.row.skip_count;
-            cron.row.history = old.row.history;
             cron.runs = old.runs;
-            cron.plan(self.wall());
             if spec.overlap != Overlap::Enqueue {
                 self.release_all_held(&cron);
             }
         }
         let view = Box::new(cron.view(&spec.name));
-        self.save_cron(spec.name.clone(), cron);
+        self.count_schedule(&mut cron, json.len() as u64);
+        self.out.mutations.push(Mutation::Put(RowKind::Cron, (*spec.name).into(), json.into()));
+        self.save_cron_state(spec.name.clone(), cron);
         Reply::Cron { cron: view, created }
     }
 
@@ -103,7 +111,9 @@ impl Engine {
         self.release_all_held(&cron);
         self.crons.forget_runs(&cron);
         cron.runs.iter().for_each(|seq| self.remove_run(*seq));
-        self.out.mutations.push(Mutation::Remove(RowKind::Cron, (**name).into()));
+        for kind in [RowKind::Cron, RowKind::CronState] {
+            self.out.mutations.push(Mutation::Remove(kind, (**name).into()));
+        }
         Reply::Cron { cron: Box::new(cron.view(name)), created: false }
     }
 
@@ -111,10 +121,10 @@ impl Engine {
         let Some(mut cron) = self.crons.take(name) else {
             return Reply::Refused(Refusal::UnknownCron);
         };
-        cron.row.enabled = enabled;
+        cron.state.enabled = enabled;
         cron.plan(self.wall());
         let view = Box::new(cron.view(name));
-        self.save_cron(name.clone(), cron);
+        self.save_cron_state(name.clone(), cron);
         Reply::Cron { cron: view, created: false }
     }
 
@@ -130,14 +140,14 @@ impl Engine {
         };
         let accepted = self.run_cron(&name, job, class, now);
         let mut cron = self.crons.take(&name).expect("the schedule exists");
-        cron.row.run_count += 1;
-        cron.row.last_run = Some(now);
-        cron.row.history.add(CronExecution::ran(now, accepted.seq, accepted.id, true));
+        cron.state.run_count += 1;
+        cron.state.last_run = Some(now);
+        cron.state.history.add(CronExecution::ran(now, accepted.seq, accepted.id, true));
         if cron.wake_at().is_none_or(|due| due > now) {
             cron.plan(now);
         }
         let view = Box::new(cron.view(&name));
-        self.save_cron(name, cron);
+        self.save_cron_state(name, cron);
         Reply::Triggered { cron: view, job: Box::new(accepted) }
     }
 
@@ -149,7 +159,7 @@ impl Engine {
         };
         let mut executions = self.report_dst_skips(&name);
         let cron = self.crons.get(&name).expect("a due schedule exists");
-        let due = cron.row.next_run.filter(|at| *at <= self.wall());
+        let due = cron.state.next_run.filter(|at| *at <= self.wall());
         if let Some(scheduled_for) = due {
             executions.push(match self.next_run(&name, scheduled_for) {
                 Ok((job, class)) => {
@@ -162,15 +172,15 @@ impl Engine {
         let mut cron = self.crons.take(&name).expect("a due schedule exists");
         for execution in executions {
             let count = match execution.skipped {
-                Some(_) => &mut cron.row.skip_count,
-                None => &mut cron.row.run_count,
+                Some(_) => &mut cron.state.skip_count,
+                None => &mut cron.state.run_count,
             };
             *count += 1;
-            cron.row.history.add(execution);
+            cron.state.history.add(execution);
         }
-        cron.row.last_run = due.or(cron.row.last_run);
+        cron.state.last_run = due.or(cron.state.last_run);
         cron.plan(self.wall());
-        self.save_cron(name, cron);
+        self.save_cron_state(name, cron);
         true
     }
 
@@ -221,7 +231,8 @@ impl Engine {
     ) -> Accepted {
         let cron = self.crons.get(name).expect("the schedule exists");
         let overlap = cron.row.overlap;
-        let (expression, run_count) = (cron.row.expression.as_str().into(), cron.row.run_count + 1);
+        let (expression, run_count) =
+            (cron.row.expression.as_str().into(), cron.state.run_count + 1);
         let earlier: Vec<Seq> = match overlap {
             Overlap::CancelPrevious => cron.runs.iter().copied().collect(),
             _ => Vec::new(),
@@ -287,10 +298,8 @@ impl Engine {
         self.emit(EventKind::Cancelled { job, attempt, before });
     }
 
-    fn save_cron(&mut self, name: CronName, mut cron: Cron) {
-        let json = serde_json::to_vec(&cron.row).expect("rows are plain data");
-        self.count_schedule(&mut cron, json.len() as u64);
-        self.out.mutations.push(Mutation::Put(RowKind::Cron, (*name).into(), json.into()));
+    fn save_cron_state(&mut self, name: CronName, cron: Cron) {
+        self.put(RowKind::CronState, &name, &cron.state);
         self.crons.insert(name, cron);
     }
 

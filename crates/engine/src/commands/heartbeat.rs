@@ -66,8 +66,7 @@ impl Engine {
         let is_quieted = worker.is_quieted();
         let resumes = was_quieted && !is_quieted;
         let first = !std::mem::replace(&mut worker.row.beats, true);
-        let changed = update_registration(&mut worker.row.about, &beat.about);
-        worker.share_queues();
+        let changed = self.update_registration(beat);
         if first || changed {
             self.write_worker(&beat.worker);
         }
@@ -82,6 +81,21 @@ impl Engine {
             let check_at = self.now.mono.saturating_add(self.config.heartbeat_timeout_ms);
             self.workers.check_later(beat.worker.clone(), check_at);
         }
+    }
+
+    /// Updates what is known of a worker; true if anything changed. What there is no room for is left out: a
+    /// heartbeat keeps jobs alive in any case.
+    fn update_registration(&mut self, beat: &Beat) -> bool {
+        let worker = self.workers.get(&beat.worker).expect("the worker was just added");
+        let Some(about) = updated(&worker.row.about, &beat.about) else { return false };
+        let asker = self.asker(about.tenant.as_ref());
+        if self.workers.check_byte_cap(asker, &beat.worker, about.bytes()).is_err() {
+            return false;
+        }
+        let worker = self.workers.get_mut(&beat.worker).expect("the worker was just added");
+        worker.row.about = about;
+        worker.share_queues();
+        true
     }
 
     fn is_held_by(&self, seq: Seq, beat: &Beat) -> bool {
@@ -116,18 +130,18 @@ impl Engine {
     }
 }
 
-/// Updates a registration from a heartbeat; true if anything changed.
-fn update_registration(current: &mut Registration, reported: &Registration) -> bool {
-    let before = current.clone();
+/// A registration with what a heartbeat says; `None` if that changes nothing.
+fn updated(current: &Registration, reported: &Registration) -> Option<Registration> {
+    let mut updated = current.clone();
     macro_rules! take {
-        ($($field:ident),*) => { $(if reported.$field.is_some() { current.$field.clone_from(&reported.$field); })* };
+        ($($field:ident),*) => { $(if reported.$field.is_some() { updated.$field.clone_from(&reported.$field); })* };
     }
     take!(hostname, pid, concurrency, version, started_at);
     if !reported.queues.is_empty() {
-        current.queues.clone_from(&reported.queues);
+        updated.queues.clone_from(&reported.queues);
     }
     if !reported.labels.is_empty() {
-        current.labels.clone_from(&reported.labels);
+        updated.labels.clone_from(&reported.labels);
     }
-    before != *current
+    (updated != *current).then_some(updated)
 }

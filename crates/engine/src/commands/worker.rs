@@ -9,6 +9,10 @@ use crate::{Engine, EventKind, Failure, Refusal, Registration, Reply};
 impl Engine {
     pub(crate) fn register(&mut self, about: Registration) -> Reply {
         let id = about.worker.clone();
+        let asker = self.asker(about.tenant.as_ref());
+        if let Err(reached) = self.workers.check_byte_cap(asker, &id, about.bytes()) {
+            return Reply::Refused(reached.into());
+        }
         let met = self.ensure_worker(&id, about.tenant.as_ref(), &about.queues, about.concurrency);
         let joins = |()| {
             let named = about.pool.as_ref();
@@ -110,10 +114,10 @@ impl Engine {
 
     pub(crate) fn write_worker(&mut self, id: &WorkerId) {
         self.worker_changed(id);
-        if let Some(worker) = self.workers.get(id) {
-            let row = worker.row.clone();
-            self.put(RowKind::Worker, id, &row);
-        }
+        let Some(worker) = self.workers.get(id) else { return };
+        let json = serde_json::to_vec(&worker.row).expect("rows are plain data");
+        self.workers.count_bytes(id, json.len());
+        self.out.mutations.push(Mutation::Put(RowKind::Worker, (**id).into(), json.into()));
     }
 
     /// Checks whether a worker has gone silent, and schedules the next check.

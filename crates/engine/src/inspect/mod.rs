@@ -244,7 +244,7 @@ impl Engine {
     /// The last executions of a schedule, newest first.
     #[must_use]
     pub fn cron_history(&self, name: &CronName) -> Vec<CronExecution> {
-        let history = self.crons.get(name).map(|cron| cron.row.history.newest_first());
+        let history = self.crons.get(name).map(|cron| cron.state.history.newest_first());
         history.into_iter().flatten().cloned().collect()
     }
 

@@ -90,6 +90,7 @@ impl Restore {
             RowKind::TenantState => self.tenant_state(name, json),
             RowKind::LimitState => self.limit_state(name, json),
             RowKind::RotationState => self.rotation_state(name, json),
+            RowKind::CronState => self.cron_state(name, json),
             RowKind::CronRun => self.cron_run(name, json),
             RowKind::DispatchState => self.dispatch_state(name, json),
             RowKind::DeadShard => self.engine.dead_letters.restore_shard(name, json),

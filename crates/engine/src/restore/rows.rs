@@ -132,8 +132,17 @@ impl Restore {
         let name = CronName::stored(name).map_err(|e| e.to_string())?;
         let schedule =
             Schedule::parse(&row.expression, &row.timezone).map_err(|e| e.to_string())?;
-        let mut cron = Cron::restored(schedule, row);
+        // Rows of older formats have the state, too.
+        let mut cron = Cron::restored(schedule, row, parse(json)?);
         self.engine.count_schedule(&mut cron, json.len() as u64);
+        self.engine.crons.insert(name, cron);
+        Ok(())
+    }
+
+    pub(super) fn cron_state(&mut self, name: &str, json: &[u8]) -> Result<(), String> {
+        let name = CronName::stored(name).map_err(|e| e.to_string())?;
+        let mut cron = self.engine.crons.take(&name).ok_or("there is no such schedule")?;
+        cron.restore_state(parse(json)?);
         self.engine.crons.insert(name, cron);
         Ok(())
     }
@@ -153,7 +162,8 @@ impl Restore {
         let id = WorkerId::stored(name).map_err(|e| e.to_string())?;
         let now = self.engine.now;
         let check_at = now.mono.saturating_add(self.engine.config.heartbeat_timeout_ms);
-        self.engine.workers.insert(id, Worker::new(row, now.wall, now.mono), check_at);
+        self.engine.workers.insert(id.clone(), Worker::new(row, now.wall, now.mono), check_at);
+        self.engine.workers.count_bytes(&id, json.len());
         Ok(())
     }
 

@@ -5,6 +5,7 @@
 
 mod account_debts;
 mod api_keys;
+mod byte_caps;
 mod caps;
 mod entitled_shares;
 mod fair_pools;

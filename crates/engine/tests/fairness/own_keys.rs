@@ -104,7 +104,7 @@ fn the_same_holds_for_schedules_and_for_jobs_retried_with_changes() {
     // A run whose key is no longer declared is skipped.
     world.apply(Command::ClearLimit(LimitKey::parse("api").unwrap(), None));
     let name = spec.name.clone();
-    let reply = world.apply(Command::TriggerCron(name));
+    let reply = world.apply(Command::TriggerCron { name, bytes: 0 });
     assert!(matches!(reply, Reply::Refused(Refusal::UndeclaredKey { .. })), "{reply:?}");
 }
 

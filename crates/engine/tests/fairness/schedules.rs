@@ -1,9 +1,11 @@
+use crate::byte_caps::put_large;
 use crate::world::{World, job};
 use rota_engine::{
     Backpressure, Bounds, Cap, Caps, Command, Config, CronSpec, EventKind, Overlap, QueueSettings,
     Reply,
 };
 use rota_model::cron::Schedule;
+use rota_model::mutation::RowKind;
 use rota_model::{Class, CronName, JobType, Millis, Policy, QueueName, State, TenantId};
 
 pub const MINUTE: u64 = 60_000;
@@ -152,13 +154,57 @@ fn a_run_writes_the_same_however_many_wait() {
             written.push(world.written);
         }
         assert_eq!(runs(&world), 400);
-        // The schedule's row has its last 20 executions, whose numbers have more digits later.
+        // The schedule's state has its last 20 executions, whose numbers have more digits later.
         assert!(written[1] > 0);
         assert!(written[399] <= written[25] + 40, "{} and {} bytes", written[25], written[399]);
         let first = world.fetch(1).remove(0);
         world.ack(first.seq);
         assert_eq!(world.written, 0, "the end of a run writes no schedule");
     }
+}
+
+/// Otherwise a tenant could have large templates written every second, without sending anything.
+#[test]
+fn what_a_run_writes_does_not_grow_with_the_template() {
+    let mut world = World::new();
+    world.apply(put_large("a", "often", 50_000));
+    assert!(world.written > 50_000);
+    // The second run is skipped, because the first one has not ended.
+    let mut written = Vec::new();
+    for _ in 0..2 {
+        world.pass(MINUTE);
+        written.push(world.written);
+    }
+    assert!(written.iter().all(|bytes| *bytes < 1_000), "{written:?}");
+    assert!(written.iter().any(|bytes| *bytes > 0), "{written:?}");
+    let often = CronName::parse("often").unwrap().of_tenant(&TenantId::parse("a").unwrap());
+    world.apply(Command::EnableCron(often.clone(), false));
+    assert!(world.written > 0 && world.written < 1_000, "{} bytes", world.written);
+    world.crash(10);
+    let shown = world.engine.cron(&often).unwrap();
+    assert_eq!((shown.enabled, shown.run_count, shown.skip_count), (false, 1, 1));
+    assert!(shown.shown.len() > 50_000);
+    world.apply(Command::RemoveCron(often));
+    assert!(world.rows_of(RowKind::CronState).is_empty());
+}
+
+#[test]
+fn a_schedule_of_an_older_format_has_its_state_in_its_row() {
+    let mut world = World::new();
+    schedule(&mut world, Overlap::Skip);
+    world.pass(MINUTE);
+    world.pass(MINUTE);
+    world.merge_cron_rows();
+    world.crash(10);
+    let often = CronName::parse("often").unwrap().of_tenant(&TenantId::parse("a").unwrap());
+    let shown = world.engine.cron(&often).unwrap();
+    assert_eq!((shown.enabled, shown.run_count, shown.skip_count), (true, 1, 1));
+    assert_eq!(shown.last_run.map(|at| at < shown.next_run.unwrap()), Some(true));
+    let before = runs(&world);
+    let run = world.fetch(1).remove(0);
+    world.ack(run.seq);
+    world.pass(MINUTE);
+    assert_eq!(runs(&world), before + 1, "it goes on");
 }
 
 #[test]

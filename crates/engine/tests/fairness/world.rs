@@ -109,6 +109,19 @@ impl World {
         mutations.into_iter().for_each(|mutation| self.store(mutation));
     }
 
+    /// Puts the state of schedules into their rows, as older formats have it.
+    pub fn merge_cron_rows(&mut self) {
+        let is_state = |(kind, _): &(RowKind, String)| *kind == RowKind::CronState;
+        let states: Vec<_> = self.rows.keys().filter(|key| is_state(key)).cloned().collect();
+        for key in states {
+            let state: Value = serde_json::from_slice(&self.rows.remove(&key).unwrap()).unwrap();
+            let row = self.rows.get_mut(&(RowKind::Cron, key.1)).unwrap();
+            let mut whole: Value = serde_json::from_slice(row).unwrap();
+            whole.as_object_mut().unwrap().extend(state.as_object().unwrap().clone());
+            *row = serde_json::to_vec(&whole).unwrap();
+        }
+    }
+
     /// Names of the rows of this kind that a store would have.
     pub fn rows_of(&self, kind: RowKind) -> Vec<&str> {
         let rows = self.rows.keys().filter(|(of, _)| *of == kind);

@@ -72,9 +72,7 @@ impl<'a> TokenParts<'a> {
         let text = json::check(&header, MAX_DEPTH).map_err(|_| TokenProblem::Malformed)?;
         let header: Header = serde_json::from_str(text).map_err(|_| TokenProblem::Malformed)?;
         let algorithm = TokenAlgorithm::parse(&header.alg).ok_or(TokenProblem::Algorithm)?;
-        let is_token = header.typ.as_deref().is_none_or(|typ| {
-            typ.eq_ignore_ascii_case("JWT") || typ.eq_ignore_ascii_case("at+jwt")
-        });
+        let is_token = header.typ.as_deref().is_none_or(is_token_type);
         // Extensions that must be understood, and tokens within tokens.
         if header.crit.is_some() || header.cty.is_some() || !is_token {
             return Err(TokenProblem::Header);
@@ -91,6 +89,12 @@ impl<'a> TokenParts<'a> {
         let text = json::check(&payload, MAX_DEPTH).map_err(|_| TokenProblem::Malformed)?;
         serde_json::from_str(text).map_err(|_| TokenProblem::Malformed)
     }
+}
+
+/// Media types of tokens; `application/` may be left out (RFC 7515, 4.1.9).
+fn is_token_type(typ: &str) -> bool {
+    let typ = typ.to_ascii_lowercase();
+    matches!(typ.strip_prefix("application/").unwrap_or(&typ), "jwt" | "at+jwt")
 }
 
 fn decode(part: &str) -> Result<Vec<u8>, TokenProblem> {
@@ -121,6 +125,14 @@ mod tests {
         assert_eq!((parts.key_id.as_deref(), parts.signature), (Some("k1"), "c2ln"));
         assert!(token.starts_with(parts.message));
         assert!(parts.payload().unwrap().is_empty());
+    }
+
+    #[test]
+    fn access_tokens_have_one_of_several_media_types() {
+        for typ in ["JWT", "jwt", "at+jwt", "application/at+jwt", "Application/JWT"] {
+            let token = token(&format!(r#"{{"alg":"RS256","typ":"{typ}"}}"#), "{}");
+            assert_eq!(problem(&token), None, "{typ}");
+        }
     }
 
     #[test]

@@ -10,6 +10,8 @@ use crate::{Exhaustion, Rejection, RetryPolicy, duration, json};
 const MAX_ATTEMPTS: i64 = 1_000_000;
 const MAX_INTERVAL_MS: u64 = 3_660 * 86_400_000;
 const MAX_PATTERNS: usize = 100;
+/// Length of all patterns together, in bytes. The policy stays in memory with the class of the job.
+const MAX_PATTERN_BYTES: usize = 4_096;
 
 /// The members of a retry policy. Some have several names, because the OJS documents differ.
 const MEMBERS: [&str; 15] = [
@@ -139,10 +141,14 @@ fn strategy(raw: &RawValue, field: &str) -> Result<Strategy, Rejection> {
 
 fn patterns(raw: &RawValue) -> Result<Arc<[Arc<str>]>, Rejection> {
     match serde_json::from_str::<Vec<String>>(raw.get()) {
-        Ok(list) if list.len() <= MAX_PATTERNS => Ok(list.into_iter().map(Arc::from).collect()),
-        Ok(_) => {
+        Ok(list) if list.len() > MAX_PATTERNS => {
             Err(problem("non_retryable_errors", format!("has more than {MAX_PATTERNS} entries")))
         }
+        Ok(list) if list.iter().map(String::len).sum::<usize>() > MAX_PATTERN_BYTES => {
+            let text = format!("has entries of more than {MAX_PATTERN_BYTES} bytes together");
+            Err(problem("non_retryable_errors", text))
+        }
+        Ok(list) => Ok(list.into_iter().map(Arc::from).collect()),
         Err(_) => Err(problem("non_retryable_errors", "must be an array of strings")),
     }
 }

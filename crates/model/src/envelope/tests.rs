@@ -164,6 +164,11 @@ fn invalid_values_are_reported_by_field() {
         (json!({"retry": {"jitter": 1}}), "retry.jitter"),
         (json!({"retry": {"on_exhaustion": "explode"}}), "retry.on_exhaustion"),
         (json!({"retry": {"non_retryable_errors": "x"}}), "retry.non_retryable_errors"),
+        (json!({"retry": {"non_retryable_errors": vec!["x"; 101]}}), "retry.non_retryable_errors"),
+        (
+            json!({"retry": {"non_retryable_errors": ["a".repeat(4_000), "b".repeat(97)]}}),
+            "retry.non_retryable_errors",
+        ),
         (json!({"retry": []}), "retry"),
         (json!({"visibility_timeout_ms": 0}), "visibility_timeout_ms"),
         (json!({"visibility_timeout_ms": 86_400_001}), "visibility_timeout_ms"),

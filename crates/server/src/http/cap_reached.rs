@@ -64,7 +64,19 @@ fn text_of(capped: Capped) -> CapText {
             "Deregister one, or wait until silent ones are forgotten (workers.forget_after)",
             Some(SOON),
         ),
+        Capped::WorkerBytes => (
+            "bytes of what workers say about themselves",
+            "worker_bytes",
+            "Send less metadata, or deregister a worker",
+            None,
+        ),
         Capped::Schedules => ("cron jobs", "crons", "Delete one", None),
+        Capped::ScheduleBytes => (
+            "bytes of cron jobs",
+            "cron_bytes",
+            "Delete one, or store what is large elsewhere and pass a reference",
+            None,
+        ),
         Capped::ScheduleRuns => {
             ("unfinished runs of cron jobs", "cron_runs", "Let some finish, or cancel them", None)
         }

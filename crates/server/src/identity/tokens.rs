@@ -159,6 +159,11 @@ impl TokenVerifier {
         let outcome = key_source::read(source, self.authorities.as_deref()).await;
         let outcome = match outcome {
             Ok(mut keys) => {
+                if keys.is_empty() {
+                    tracing::warn!(
+                        "the key set of tokens is empty; tokens signed with its keys are refused"
+                    );
+                }
                 keys.extend(self.fixed.clone());
                 let mut verified = lock(&self.verified);
                 *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(keys);

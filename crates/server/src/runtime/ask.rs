@@ -158,6 +158,9 @@ fn bytes_of(command: &Command<JobId>) -> usize {
         Command::Settle(settles) => {
             of_all(settles.len(), settles.iter().map(bytes_of_settle).sum())
         }
+        Command::PutCron(spec) => spec.body.len() + spec.shown.len(),
+        Command::TriggerCron { bytes, .. } => *bytes,
+        Command::Register(about) => about.bytes(),
         _ => 0,
     }
 }
@@ -166,5 +169,25 @@ fn bytes_of_settle(settle: &Settle<JobId>) -> usize {
     match settle {
         Settle::Ack(ack) => ack.result.as_ref().map_or(0, bytes::Bytes::len),
         Settle::Nack(nack) => nack.failure.json.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rota_engine::Registration;
+    use rota_model::{CronName, WorkerId};
+
+    use super::*;
+
+    /// Otherwise one tenant's large commits would delay the others.
+    #[test]
+    fn what_is_large_counts_with_its_bytes_whoever_keeps_it() {
+        let name = CronName::parse("nightly").unwrap();
+        let run = Command::TriggerCron { name, bytes: 9_000 };
+        let version = Some("x".repeat(9_000));
+        let about = Registration { version, ..Registration::named(WorkerId::parse("w").unwrap()) };
+        for command in [run, Command::Register(about.into())] {
+            assert!(bytes_of(&command) >= 9_000);
+        }
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn adds_data(ask: &Ask) -> bool {
         command,
         Command::Enqueue(_)
             | Command::PutCron(_)
-            | Command::TriggerCron(_)
+            | Command::TriggerCron { .. }
             | Command::CreateKey(_)
             | Command::RotateKey(_)
             | Command::Audit(_)

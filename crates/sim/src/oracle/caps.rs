@@ -133,6 +133,7 @@ impl World {
             Capped::EventStreams => unreachable!("the engine has no event streams"),
             Capped::ErrorTypes => unreachable!("further types are counted together"),
             Capped::Keys => unreachable!("nobody creates keys here"),
+            Capped::WorkerBytes | Capped::ScheduleBytes => unreachable!("they are small here"),
         }
     }
 
@@ -164,6 +165,8 @@ impl World {
             | Capped::RateKeys
             | Capped::EventStreams
             | Capped::ErrorTypes
+            | Capped::WorkerBytes
+            | Capped::ScheduleBytes
             | Capped::Keys => Vec::new(),
         };
         let mut count = Count { all: owners.len(), by_tenant: BTreeMap::new() };

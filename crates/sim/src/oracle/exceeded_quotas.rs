@@ -136,7 +136,7 @@ impl World {
         }
         let runs = matches!(
             step.command,
-            Command::Tick(_) | Command::Resume(_) | Command::TriggerCron(..)
+            Command::Tick(_) | Command::Resume(_) | Command::TriggerCron { .. }
         ) && (step.mutations.iter().any(|m| matches!(m, Mutation::Insert(..)))
             || step.events.iter().any(|e| matches!(e.kind, EventKind::CronSkipped { .. })));
         warned.sort_unstable();

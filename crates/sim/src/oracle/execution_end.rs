@@ -252,7 +252,7 @@ impl World {
         let run_of = self.jobs.get(&seq).and_then(|job| job.run_of.as_ref());
         let cron = run_of.and_then(|name| Some((name, self.crons.get(name)?)));
         let is_replaced = cron.is_some_and(|(name, cron)| {
-            let triggered = matches!(&context.step.command, Command::TriggerCron(by) if by == name);
+            let triggered = matches!(&context.step.command, Command::TriggerCron { name: by, .. } if by == name);
             cron.overlap == Overlap::CancelPrevious && (triggered || cron.owes(self.wall))
         });
         by_owner || is_replaced

@@ -26,7 +26,7 @@ impl World {
                     ..
                 })),
             ) => self.check_missed(fetch, context),
-            (Command::TriggerCron(name), _) => self.check_triggered(name, context),
+            (Command::TriggerCron { name, .. }, _) => self.check_triggered(name, context),
             (Command::CreateQueue(name, _), Reply::Refused(Refusal::QueueExists)) => {
                 ensure(self.queues.contains_key(name), Rule::Reply, || format!("no {name} yet"))
             }

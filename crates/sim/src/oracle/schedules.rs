@@ -37,7 +37,7 @@ impl World {
         };
         let earlier = self.unfinished_runs(&name);
         let wall = self.wall;
-        let asked = matches!(&context.step.command, Command::TriggerCron(asked) if *asked == name);
+        let asked = matches!(&context.step.command, Command::TriggerCron { name: asked, .. } if *asked == name);
         let cron = self.crons.get_mut(&name).expect("the schedule was just found");
         let due = cron.owes(wall) && !context.was_frozen;
         ensure(due || asked, Rule::Cron, || format!("{name} ran when it was not due"))?;
@@ -144,7 +144,7 @@ impl World {
 
     /// Somebody triggers a schedule that brings a job into this queue.
     pub(super) fn triggers_run_of(&self, queue: &QueueName, context: &StepContext<'_>) -> bool {
-        let Command::TriggerCron(name) = &context.step.command else { return false };
+        let Command::TriggerCron { name, .. } = &context.step.command else { return false };
         self.crons.get(name).is_some_and(|cron| cron.queue == *queue)
     }
 

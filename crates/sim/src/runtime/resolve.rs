@@ -92,7 +92,7 @@ impl Runtime {
             Request::PutCron(spec) => Command::PutCron(spec),
             Request::RemoveCron(name) => Command::RemoveCron(name),
             Request::EnableCron(name, enabled) => Command::EnableCron(name, enabled),
-            Request::TriggerCron(name) => Command::TriggerCron(name),
+            Request::TriggerCron(name) => Command::TriggerCron { name, bytes: 0 },
             Request::Maintain(enabled) => {
                 Command::Maintain { enabled, reason: None, expected_ms: None }
             }

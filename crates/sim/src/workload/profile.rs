@@ -187,6 +187,7 @@ fn caps(rng: &mut Rng) -> Caps {
         waiting_enqueues: cap([2, 100]),
         error_types: Cap { total: other.one_of([2, 100]), per_tenant: other.one_of([1, 2, 100]) },
         keys: Cap { total: 100, per_tenant: 100 },
+        ..Caps::default()
     }
 }
 

@@ -176,9 +176,14 @@ impl Access {
         self.reply(Command::RemoveCron(name)).await
     }
 
-    pub(in crate::http) async fn trigger_cron(&self, name: CronName) -> Result<Reply, ApiError> {
+    /// Starts a run of a schedule. `bytes` is the size of its job, roughly.
+    pub(in crate::http) async fn trigger_cron(
+        &self,
+        name: CronName,
+        bytes: usize,
+    ) -> Result<Reply, ApiError> {
         self.check_cron(&name)?;
-        self.reply(Command::TriggerCron(name)).await
+        self.reply(Command::TriggerCron { name, bytes }).await
     }
 
     pub(in crate::http) async fn enable_cron(

@@ -22,8 +22,7 @@ const MAX_SHOWN: u64 = 100;
 pub(super) async fn trigger(app: Access, name: PathName, params: Params, _: NoBody) -> ApiResult {
     let found = find(&app, &name, &params).await?;
     app.check_queue_and_type(&found.queue, &found.kind)?;
-    let full_name = found.name;
-    match app.trigger_cron(full_name).await? {
+    match app.trigger_cron(found.name, found.shown.len()).await? {
         Reply::Triggered { cron, job } => {
             let mut written = Vec::new();
             job_json::write_accepted(&mut written, &job);
