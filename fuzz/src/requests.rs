@@ -16,7 +16,7 @@ use rota_model::Durability;
 use rota_server::http::{App, HttpService, Peer, service};
 use rota_server::runtime::{Archive, Options, Runtime as Threads};
 use rota_settings::Settings;
-use rota_storage::{Options as StorageOptions, Storage};
+use rota_storage::{KeepRule, Options as StorageOptions, Storage};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -66,10 +66,14 @@ impl Fixture {
             .expect("threads can be started");
         let data = TempDir::new().expect("a temporary directory");
         let start = async {
-            let options = StorageOptions { durability: Durability::Os, reserve_bytes: 0 };
-            let storage = rota_storage::open(data.path(), options, &mut |_| ());
-            let Storage { log, view } = storage.expect("a new data directory");
-            Threads::start(log, view, thread_options(&data.path().join("archive")))
+            let options = StorageOptions {
+                durability: Durability::Os,
+                reserve_bytes: 0,
+                ..StorageOptions::default()
+            };
+            let storage = rota_storage::open(data.path(), &options, &mut |_| ());
+            let Storage { log, view, term } = storage.expect("a new data directory");
+            Threads::start(log, view, thread_options(&data.path().join("archive"), term))
                 .expect("an empty store loads")
         };
         let threads = tokio.block_on(start);
@@ -144,7 +148,7 @@ fn check_error(error: &Value, shown: &str) {
     assert!(details.is_some_and(|details| !details.is_empty()), "no error.details: {shown}");
 }
 
-fn thread_options(archive: &Path) -> Options {
+fn thread_options(archive: &Path, term: u64) -> Options {
     Options {
         config: Config::default(),
         commands: 1024,
@@ -155,6 +159,8 @@ fn thread_options(archive: &Path) -> Options {
         events: 1024,
         retention_batch: 100,
         archive: Archive::new(archive.to_owned(), |_, _| {}),
+        term,
+        keep: KeepRule::default(),
         // Aborts, because a panic on a thread of the server would not end the test.
         on_fatal: Arc::new(|message| {
             eprintln!("the server cannot go on: {message}");
