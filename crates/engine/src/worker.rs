@@ -33,6 +33,8 @@ pub(crate) struct Worker {
     pub last_seen: Millis,
     pub last_seen_mono: u64,
     pub stale: bool,
+    /// When it is checked next, in monotonic time.
+    check_at: u64,
     /// Its row's queues, shared by its events.
     queues: Arc<[QueueName]>,
     /// What it was last counted as.
@@ -59,6 +61,7 @@ impl Worker {
             last_seen,
             last_seen_mono,
             stale: false,
+            check_at: 0,
             queues,
             counted: None,
         }
@@ -167,7 +170,8 @@ impl Workers {
         self.all.get_mut(id)
     }
 
-    pub fn insert(&mut self, id: WorkerId, worker: Worker, check_at: u64) {
+    pub fn insert(&mut self, id: WorkerId, mut worker: Worker, check_at: u64) {
+        worker.check_at = check_at;
         self.checks.insert((check_at, id.clone()));
         self.owned.add(worker.row.about.tenant.as_ref());
         if let Some(owner) = worker.owner().and_then(|id| TenantId::parse(id).ok()) {
@@ -181,6 +185,7 @@ impl Workers {
 
     pub fn remove(&mut self, id: &WorkerId) -> Option<Worker> {
         let worker = self.all.remove(id)?;
+        self.checks.remove(&(worker.check_at, id.clone()));
         if let Some(namesakes) = self.by_local_name.get_mut(id.local()) {
             namesakes.remove(id);
             if namesakes.is_empty() {
@@ -248,7 +253,11 @@ impl Workers {
         self.all.keys()
     }
 
+    /// The next check of this worker is at this time, instead of the one that was planned.
     pub fn check_later(&mut self, id: WorkerId, at: u64) {
+        let Some(worker) = self.all.get_mut(&id) else { return };
+        let planned = std::mem::replace(&mut worker.check_at, at);
+        self.checks.remove(&(planned, id.clone()));
         self.checks.insert((at, id));
     }
 

@@ -58,9 +58,13 @@ pub fn page_bytes(file: &File) -> io::Result<Option<PageBytes>> {
     Ok((bytes.is_power_of_two() && bytes >= 512).then_some(bytes))
 }
 
-/// How often a page that a server may be writing is read again.
-const TRIES: u32 = 5;
-const BETWEEN_TRIES: Duration = Duration::from_millis(10);
+/// How often a page that a server may be writing is read again. On a busy disk, the system may hold up a write in the
+/// middle of a page for a fifth of a second.
+const TRIES: u32 = 50;
+/// The same when this many pages are damaged already, so that a file that is all damaged does not take hours.
+const MANY: usize = 10;
+const FEW_TRIES: u32 = 5;
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
 /// The numbers of the pages that do not match their checksums, up to `limit`. A page that is newer in the write-ahead
 /// log is checked all the same.
@@ -75,7 +79,8 @@ pub fn damaged_pages(path: &Path, limit: usize) -> io::Result<Vec<u32>> {
         if index == LOCK_BYTE / bytes as u64 {
             continue;
         }
-        if !is_intact_at(&file, &mut page, number)? {
+        let tries = if damaged.len() < MANY { TRIES } else { FEW_TRIES };
+        if !is_intact_at(&file, &mut page, number, tries)? {
             damaged.push(number);
             if damaged.len() == limit {
                 break;
@@ -85,8 +90,8 @@ pub fn damaged_pages(path: &Path, limit: usize) -> io::Result<Vec<u32>> {
     Ok(damaged)
 }
 
-fn is_intact_at(file: &File, page: &mut [u8], number: u32) -> io::Result<bool> {
-    for attempt in 0..TRIES {
+fn is_intact_at(file: &File, page: &mut [u8], number: u32, tries: u32) -> io::Result<bool> {
+    for attempt in 0..tries {
         if attempt > 0 {
             thread::sleep(BETWEEN_TRIES);
         }

@@ -96,6 +96,8 @@ impl Engine {
             }
             (worker.last_seen, worker.last_seen_mono) = (wall, mono);
             if std::mem::replace(&mut worker.stale, false) {
+                let silent_at = mono.saturating_add(self.config.heartbeat_timeout_ms);
+                self.workers.check_later(id.clone(), silent_at);
                 self.worker_changed(id);
             }
             return Ok(());
