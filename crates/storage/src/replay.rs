@@ -19,6 +19,8 @@ pub struct Progress {
 /// Payloads that are applied in one transaction; fewer on a full disk.
 const PORTION_BYTES: usize = 4 << 20;
 const SMALL_PORTION_BYTES: usize = 64 << 10;
+/// A portion has at least one record.
+const ONE_RECORD: usize = 1;
 
 /// Applies every record behind the last batch of the view. On a full disk, it goes on in the space of the reserve and
 /// of what is prepared for the log, and of the records that were applied, if nobody else needs them.
@@ -37,12 +39,12 @@ pub fn replay<L: Log, V: View>(
         let batches = entries.iter().map(batch).collect::<Result<Vec<_>, _>>()?;
         match ready(view.apply(&batches)) {
             Ok(_) => applied = batches.last().map_or(last, |batch| batch.number),
-            Err(ApplyError::Full(_)) if portion == PORTION_BYTES => {
-                portion = SMALL_PORTION_BYTES;
+            Err(ApplyError::Full(_)) if portion > ONE_RECORD => {
+                portion = if portion == PORTION_BYTES { SMALL_PORTION_BYTES } else { ONE_RECORD };
             }
             Err(cause) => return Err(OpenError::Apply { index: applied + 1, cause }),
         }
-        if portion == SMALL_PORTION_BYTES {
+        if portion < PORTION_BYTES {
             make_room(log, view, may_truncate).map_err(OpenError::Replay)?;
         }
     }

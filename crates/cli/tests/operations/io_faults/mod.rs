@@ -87,7 +87,9 @@ fn every_single_call_may_fail() {
     let none = Fault { at: 0, kind: "EIO" };
     let calls = run(directory.path(), account.clone(), none, End::Stopped).unwrap();
     assert!(calls.contains('l') && calls.contains('s') && calls.len() > 50, "{calls}");
-    // The order of the calls is not the same in every run, so each gets every kind that is possible for some call.
+    // Each call fails in one of the ways that are possible for it, and in all of them with ROTA_ALL_FAULTS=1, which takes
+    // minutes.
+    let all = std::env::var_os("ROTA_ALL_FAULTS").is_some();
     let faults: Vec<Fault> = (1..=calls.len() as u64)
         .zip(calls.chars())
         .flat_map(|(at, call)| {
@@ -96,7 +98,9 @@ fn every_single_call_may_fail() {
                 'o' => &["EIO", "ENOSPC"],
                 _ => &["EIO"],
             };
-            kinds.iter().map(move |kind| Fault { at, kind })
+            let turn = at as usize % kinds.len();
+            let chosen = if all { kinds } else { &kinds[turn..=turn] };
+            chosen.iter().map(move |kind| Fault { at, kind })
         })
         .collect();
     run_all(directory.path(), &account, &faults);
